@@ -6,6 +6,7 @@
  *      exported calls        functions of the same names here, which call the original ones (real.h)
  *      inline calls          the tables of operations of each context, patched when the context is first seen
  *      memory                free(), realloc() and munmap()
+ *      DAT                   the calls of endpoints and event dispatchers (dat.c)
  *
  * One lock guards all records. No original call is made with it held.
  */
@@ -34,7 +35,7 @@ struct check_site {
 	int n;
 };
 
-enum object { CONTEXT, DOMAIN, REGION, CHANNEL, CQ, SRQ, QP, AH, CM_CHANNEL, CM_ID, OBJECTS };
+enum object { CONTEXT, DOMAIN, REGION, CHANNEL, CQ, SRQ, QP, AH, CM_CHANNEL, CM_ID, DAT_EVD, DAT_EP, DAT_PZ, DAT_PSP, DAT_CNO, OBJECTS };
 
 extern const char *const check_object_names[OBJECTS];
 
@@ -67,7 +68,10 @@ struct check_qp {
 	struct ibv_srq *srq;
 	struct ibv_qp_cap cap;
 	uint32_t qpn;
+	uint8_t type;
 	bool sq_sig_all, thread_domain, extended;
+	const void *id;       /* the identifier of rdma_cm that it was made for */
+	bool no_depth;        /* moved to RTS with max_rd_atomic 0 */
 	bool failed;          /* the program has read a completion with an error */
 	unsigned after_error; /* posts behind it */
 	bool accepted, received; /* rdma_accept() was called; a receive was posted */
@@ -90,19 +94,30 @@ struct check_record {
 	enum object kind;
 	pid_t pid;
 	struct check_site made;
+	unsigned async; /* events of it that were got and not acknowledged */
 	union {
 		struct check_cq cq;
 		struct check_qp qp;
 		struct check_region mr;
 		struct check_queue srq;
-		unsigned untaken; /* CM_ID: events not acknowledged */
+		struct {
+			unsigned untaken; /* events not acknowledged */
+			const void *qp;   /* that rdma_create_qp() made for it */
+		} cm;
 		enum { PLAIN, PARENT, OF_THREAD } domain;
+		struct {
+			unsigned length, due; /* as asked; events that may come and were not dequeued */
+		} evd;
+		struct {
+			void *recv_evd, *request_evd;
+		} ep;
 	};
 };
 
 extern pthread_mutex_t check_lock;
 extern pid_t check_pid;
 extern bool check_leaks;
+extern _Atomic bool check_fork_safe; /* the program has asked for support of fork() */
 /* The span of all memory that was ever registered; without a lock. */
 extern _Atomic uint64_t check_low, check_high;
 
@@ -111,6 +126,12 @@ extern _Atomic uint64_t check_low, check_high;
 /* The original function; NULL: no library has it. */
 void *check_real(const char *library, const char *name);
 void check_here(struct check_site *ret);
+/* The same for calls by the million: frame is __builtin_frame_address(0) of the function that the program has called. The place is
+ * looked up by the addresses of the call and of its two callers (where these have frame pointers), and unwound the first time. */
+void check_here_at(struct check_site *ret, void *const *frame);
+#define CHECK_HERE(ret) check_here_at(ret, __builtin_frame_address(0))
+/* True if the code at pc belongs to the libraries of verbs, rdma_cm or DAT. */
+bool check_is_library(const void *pc);
 void check_keep_site(struct check_request *w, const struct check_site *site);
 void check_site_of(struct check_site *ret, const struct check_request *w);
 
@@ -124,6 +145,8 @@ struct check_record *check_find(enum object kind, const void *ptr);
 void check_drop(enum object kind, const void *ptr);
 void check_each(enum object kind, bool (*each)(struct check_record *r, void *arg), void *arg);
 struct check_record *check_region_of(uint32_t lkey);
+/* Events of the object that are got (1) and acknowledged (-1). Returns how many are left to acknowledge. */
+unsigned check_async(enum object kind, const void *ptr, int by);
 /* Returns true, and reports, if the object was destroyed already, or belongs to the parent. */
 bool check_is_gone(enum object kind, const void *ptr, const struct check_site *site);
 
@@ -137,7 +160,21 @@ struct check_request *check_queue_at(struct check_queue *q, unsigned i);
 void check_queue_remove(struct check_queue *q, unsigned i);
 uint32_t check_hash(const struct check_request *r);
 
+/* --- device.c: reports what the adapter of --device does not have --- */
+
+void check_device_qp(const struct ibv_qp_init_attr *a, const struct check_site *site);
+void check_device_cq(uint32_t cqe, const struct check_site *site);
+void check_device_srq(const struct check_site *site);
+void check_device_atomic(const struct check_site *site);
+
+/* --- transition.c: reports what is wrong in a call of ibv_modify_qp() --- */
+
+void check_transition(struct ibv_qp *qp, const struct ibv_qp_attr *a, int mask, enum ibv_qp_state from, const struct check_site *site);
+
 /* --- data.c --- */
+
+/* IBV_QPS_UNKNOWN: the queue pair cannot be asked. */
+enum ibv_qp_state check_state_of(struct ibv_qp *qp);
 
 /* Puts our operations into the tables of a context, once. */
 void check_context(struct ibv_context *ctx);

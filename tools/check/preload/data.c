@@ -7,6 +7,7 @@
 
 #define CONTEXTS 64
 #define REMEMBERED 1024 /* look-ups of queue pairs by number */
+#define GRH_OCTETS 40   /* ibv_post_recv(3): at the beginning of each datagram that is received */
 
 /* The original operations of each context. */
 static struct original {
@@ -102,12 +103,12 @@ static bool is_answered(uint8_t opcode)
 	return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-static uint64_t length_of(const struct ibv_send_wr *wr)
+static uint64_t length_of(const struct ibv_sge *list, int pieces)
 {
 	uint64_t n = 0;
 
-	for (int i = 0; i < wr->num_sge; i++)
-		n += wr->sg_list[i].length;
+	for (int i = 0; i < pieces; i++)
+		n += list[i].length;
 	return n;
 }
 
@@ -119,12 +120,16 @@ static void look_at_send(struct check_qp *q, const struct ibv_send_wr *wr, const
 	if (wr->num_sge > 0 && (unsigned)wr->num_sge > q->cap.max_send_sge)
 		check_report(CHECK_PIECES, site, "a request has %d pieces, and queue pair 0x%06x takes %u", wr->num_sge, q->qpn,
 			     q->cap.max_send_sge);
-	if ((wr->send_flags & IBV_SEND_INLINE) && length_of(wr) > q->cap.max_inline_data)
+	if ((wr->send_flags & IBV_SEND_INLINE) && length_of(wr->sg_list, wr->num_sge) > q->cap.max_inline_data)
 		check_report(CHECK_INLINE, site, "a request has %llu octets inline, and queue pair 0x%06x takes %u",
-			     (unsigned long long)length_of(wr), q->qpn, q->cap.max_inline_data);
+			     (unsigned long long)length_of(wr->sg_list, wr->num_sge), q->qpn, q->cap.max_inline_data);
 	if (atomic && (wr->wr.atomic.remote_addr & 7 || (wr->num_sge == 1 && wr->sg_list[0].length != 8)))
 		check_report(CHECK_ATOMIC, site, "an atomic is for address 0x%llx and %u octets", (unsigned long long)wr->wr.atomic.remote_addr,
 			     wr->num_sge ? wr->sg_list[0].length : 0);
+	if (atomic)
+		check_device_atomic(site);
+	if (is_answered((uint8_t)wr->opcode) && q->no_depth)
+		check_report(CHECK_NO_DEPTH, site, "a Read or atomic is posted to queue pair 0x%06x, whose max_rd_atomic is 0", q->qpn);
 	for (int i = 0; i < wr->num_sge && !(wr->send_flags & IBV_SEND_INLINE); i++)
 		check_piece(q, &wr->sg_list[i], is_answered((uint8_t)wr->opcode), site, "a request");
 	if (q->failed && ++q->after_error == 2)
@@ -177,7 +182,7 @@ static bool all_unsignaled(struct check_queue *q)
 	return q->n;
 }
 
-static enum ibv_qp_state state_now(struct ibv_qp *qp)
+enum ibv_qp_state check_state_of(struct ibv_qp *qp)
 {
 	static int (*query)(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask, struct ibv_qp_init_attr *i);
 	struct ibv_qp_init_attr i;
@@ -191,7 +196,7 @@ static enum ibv_qp_state state_now(struct ibv_qp *qp)
 /* A refused request: why, if it is one of the usual mistakes. */
 static void refused(struct ibv_qp *qp, int r, bool send, const struct check_site *site)
 {
-	enum ibv_qp_state state = r == EINVAL ? state_now(qp) : IBV_QPS_UNKNOWN;
+	enum ibv_qp_state state = r == EINVAL ? check_state_of(qp) : IBV_QPS_UNKNOWN;
 	struct check_record *rec;
 
 	pthread_mutex_lock(&check_lock);
@@ -236,7 +241,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	struct check_site site;
 	int err;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
@@ -299,7 +304,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	struct check_site site;
 	int err;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
@@ -312,6 +317,9 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 					     r->qp.cap.max_recv_sge);
 			for (int i = 0; i < w->num_sge; i++)
 				check_piece(&r->qp, &w->sg_list[i], true, &site, "a receive");
+			if (r->qp.type == IBV_QPT_UD && !r->qp.srq && length_of(w->sg_list, w->num_sge) < GRH_OCTETS)
+				check_report(CHECK_GRH_ROOM, &site, "a receive of queue pair 0x%06x, which is of type UD, has %llu octets",
+					     r->qp.qpn, (unsigned long long)length_of(w->sg_list, w->num_sge));
 			received(&r->qp.recv, w, &site);
 			may_overrun(r->qp.recv_cq, &site);
 		}
@@ -337,7 +345,7 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 	struct check_site site;
 	int err;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_find(SRQ, srq);
 	for (struct ibv_recv_wr *w = wr; r && w; w = w->next) {
@@ -497,7 +505,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 	struct check_record *r;
 	struct check_site site;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r && !r->cq.channel)
@@ -515,12 +523,15 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 
 static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *a)
 {
-	struct ibv_qp *qp = original_of(ctx)->create_qp_ex(ctx, a);
+	struct ibv_qp_init_attr asked = *(const struct ibv_qp_init_attr *)a;
 	struct check_site site;
+	struct ibv_qp *qp;
 
+	check_here(&site);
+	check_device_qp(&asked, &site);
+	qp = original_of(ctx)->create_qp_ex(ctx, a);
 	if (!qp)
 		return NULL;
-	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	check_qp_made(qp, (struct ibv_qp_init_attr *)a, a->comp_mask & IBV_QP_INIT_ATTR_PD ? a->pd : NULL, &site,
 		      a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
@@ -561,7 +572,10 @@ void check_srq_made(struct ibv_srq *srq, uint32_t size)
 static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *a)
 {
 	struct ibv_srq *srq = original_of(ctx)->create_srq_ex(ctx, a);
+	struct check_site site;
 
+	check_here(&site);
+	check_device_srq(&site);
 	check_srq_made(srq, a->attr.max_wr);
 	return srq;
 }
@@ -619,7 +633,7 @@ void check_qp_made(struct ibv_qp *qp, const struct ibv_qp_init_attr *a, struct i
 	struct check_record *r = check_add(QP, qp, site), *domain = check_find(DOMAIN, pd);
 
 	r->qp = (struct check_qp){ .pd = domain && domain->domain != PLAIN ? NULL : pd, .send_cq = a->send_cq, .recv_cq = a->recv_cq,
-				   .srq = a->srq, .cap = a->cap, .qpn = qp->qp_num, .sq_sig_all = a->sq_sig_all,
+				   .srq = a->srq, .cap = a->cap, .qpn = qp->qp_num, .type = (uint8_t)qp->qp_type, .sq_sig_all = a->sq_sig_all,
 				   .thread_domain = domain && domain->domain == OF_THREAD, .extended = extended };
 	check_queue_size(&r->qp.send, a->cap.max_send_wr);
 	check_queue_size(&r->qp.recv, a->cap.max_recv_wr);

@@ -19,6 +19,19 @@
 
 /* --- making and ending, the usual way --- */
 
+/* Destroying an object waits for the acknowledgements of its asynchronous events. */
+static void look_at_async(enum object kind, const void *ptr)
+{
+	unsigned left = check_async(kind, ptr, 0);
+	struct check_site site;
+
+	if (!left)
+		return;
+	check_here(&site);
+	check_report(CHECK_ASYNC_EVENTS, &site, "a %s is destroyed before %u of its asynchronous events were acknowledged: this call waits "
+		     "for that", check_object_names[kind], left);
+}
+
 static void add(enum object kind, void *ptr)
 {
 	struct check_site site;
@@ -71,6 +84,57 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	return ctx;
 }
 
+EXPORT int ibv_fork_init(void)
+{
+	REAL(int, "ibv_fork_init", void);
+	check_fork_safe = true;
+	return real ? real() : ENOSYS;
+}
+
+/* A program that asks knows what it does. */
+EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	REAL(enum ibv_fork_status, "ibv_is_fork_initialized", void);
+	check_fork_safe = true;
+	return real ? real() : IBV_FORK_DISABLED;
+}
+
+static void count_async(const struct ibv_async_event *e, int by)
+{
+	switch (e->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		check_async(CQ, e->element.cq, by);
+		break;
+	case IBV_EVENT_QP_FATAL: case IBV_EVENT_QP_REQ_ERR: case IBV_EVENT_QP_ACCESS_ERR: case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED: case IBV_EVENT_PATH_MIG: case IBV_EVENT_PATH_MIG_ERR: case IBV_EVENT_QP_LAST_WQE_REACHED:
+		check_async(QP, e->element.qp, by);
+		break;
+	case IBV_EVENT_SRQ_ERR: case IBV_EVENT_SRQ_LIMIT_REACHED:
+		check_async(SRQ, e->element.srq, by);
+		break;
+	default: /* of a port or the device */
+		break;
+	}
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *e)
+{
+	int r;
+
+	REAL(int, "ibv_get_async_event", struct ibv_context *, struct ibv_async_event *);
+	r = real(ctx, e);
+	if (r == 0)
+		count_async(e, 1);
+	return r;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
+{
+	REAL(void, "ibv_ack_async_event", struct ibv_async_event *);
+	count_async(e, -1);
+	real(e);
+}
+
 EXPORT int ibv_close_device(struct ibv_context *ctx)
 {
 	int r;
@@ -105,8 +169,23 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	return ended(DOMAIN, pd, real(pd));
 }
 
+struct overlap {
+	uint64_t addr, length;
+	struct check_record *found;
+};
+
+static bool is_overlapped(struct check_record *r, void *arg)
+{
+	struct overlap *o = arg;
+
+	if (r->mr.plain && r->mr.stale && r->pid == check_pid && o->addr < r->mr.addr + r->mr.length && r->mr.addr < o->addr + o->length)
+		o->found = r;
+	return !o->found;
+}
+
 static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t iova, unsigned access)
 {
+	struct overlap o = { (uintptr_t)addr, length, NULL };
 	struct check_record *r;
 	struct check_site site;
 
@@ -116,6 +195,10 @@ static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t io
 	if (!mr)
 		return;
 	pthread_mutex_lock(&check_lock);
+	check_each(REGION, is_overlapped, &o);
+	if (o.found)
+		check_report(CHECK_OVERLAP, &site, "a region is registered over one of %llu octets whose memory was freed",
+			     (unsigned long long)o.found->mr.length);
 	r = check_add(REGION, mr, &site);
 	if ((uintptr_t)addr < check_low)
 		check_low = (uintptr_t)addr;
@@ -229,10 +312,11 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user
 
 	REAL(struct ibv_cq *, "ibv_create_cq", struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
 	check_context(ctx);
+	check_here(&site);
+	check_device_cq((uint32_t)cqe, &site);
 	cq = real(ctx, cqe, user, channel, vector);
 	if (!cq)
 		return NULL;
-	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_add(CQ, cq, &site);
 	/* As the program asked: other adapters give no more. */
@@ -281,6 +365,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	if (unread)
 		check_report(CHECK_NOT_POLLED, &made, "a completion queue that is made here is never polled, although signaled requests complete "
 			     "into it");
+	look_at_async(CQ, cq);
 	return ended(CQ, cq, real(cq));
 }
 
@@ -309,7 +394,7 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq
 	int err;
 
 	REAL(int, "ibv_get_cq_event", struct ibv_comp_channel *, struct ibv_cq **, void **);
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	check_each(CQ, look_at_cq, &c);
 	pthread_mutex_unlock(&check_lock);
@@ -336,7 +421,7 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 	bool many;
 
 	REAL(void, "ibv_ack_cq_events", struct ibv_cq *, unsigned int);
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r)
@@ -352,9 +437,12 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 
 EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 {
+	struct check_site site;
 	struct ibv_srq *srq;
 
 	REAL(struct ibv_srq *, "ibv_create_srq", struct ibv_pd *, struct ibv_srq_init_attr *);
+	check_here(&site);
+	check_device_srq(&site);
 	srq = real(pd, a);
 	check_srq_made(srq, a->attr.max_wr);
 	return srq;
@@ -365,44 +453,18 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	REAL(int, "ibv_destroy_srq", struct ibv_srq *);
 	if (is_gone(SRQ, srq))
 		return EINVAL;
+	look_at_async(SRQ, srq);
 	return ended(SRQ, srq, real(srq));
-}
-
-/* Limits of rdma_rxe (enum rxe_device_param) and siw (SIW_MAX_QP_WR, SIW_MAX_SGE) of Linux 6.1. */
-static const struct {
-	const char *name;
-	uint32_t wr, sge, inline_data;
-} devices[] = { { "rxe", 1048576, 32, 512 }, { "siw", 32768, 6, 96 } };
-
-static void compare(const struct ibv_qp_cap *cap, const struct check_site *site)
-{
-	const char *options = getenv(CHECK_OPTIONS_ENV), *at = options ? strstr(options, "device=") : NULL;
-
-	for (size_t i = 0; at && i < sizeof(devices) / sizeof(devices[0]); i++) {
-		if (strncmp(at + 7, devices[i].name, strlen(devices[i].name)) != 0)
-			continue;
-		if (cap->max_send_wr > devices[i].wr || cap->max_recv_wr > devices[i].wr)
-			check_report(CHECK_DEVICE, site, "%u requests are asked for, and %s has queues of %u",
-				     cap->max_send_wr > cap->max_recv_wr ? cap->max_send_wr : cap->max_recv_wr, devices[i].name, devices[i].wr);
-		else if (cap->max_send_sge > devices[i].sge || cap->max_recv_sge > devices[i].sge)
-			check_report(CHECK_DEVICE, site, "%u pieces are asked for, and %s has %u",
-				     cap->max_send_sge > cap->max_recv_sge ? cap->max_send_sge : cap->max_recv_sge, devices[i].name,
-				     devices[i].sge);
-		else if (cap->max_inline_data > devices[i].inline_data)
-			check_report(CHECK_DEVICE, site, "%u octets inline are asked for, and %s has %u", cap->max_inline_data, devices[i].name,
-				     devices[i].inline_data);
-	}
 }
 
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
-	struct ibv_qp_cap asked = a->cap;
 	struct check_site site;
 	struct ibv_qp *qp;
 
 	REAL(struct ibv_qp *, "ibv_create_qp", struct ibv_pd *, struct ibv_qp_init_attr *);
 	check_here(&site);
-	compare(&asked, &site);
+	check_device_qp(a, &site);
 	qp = real(pd, a);
 	if (!qp)
 		return NULL;
@@ -415,11 +477,20 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 {
 	struct check_record *r;
+	struct check_site site;
 	int err;
 
 	REAL(int, "ibv_modify_qp", struct ibv_qp *, struct ibv_qp_attr *, int);
+	/* librdmacm moves queue pairs for the program. */
+	if (!check_is_library(__builtin_return_address(0))) {
+		check_here(&site);
+		check_transition(qp, a, mask, check_state_of(qp), &site);
+	}
 	err = real(qp, a, mask);
 	pthread_mutex_lock(&check_lock);
+	r = err == 0 && mask & IBV_QP_MAX_QP_RD_ATOMIC ? check_find(QP, qp) : NULL;
+	if (r)
+		r->qp.no_depth = a->max_rd_atomic == 0;
 	r = err == 0 && mask & IBV_QP_STATE && a->qp_state == IBV_QPS_RESET ? check_find(QP, qp) : NULL;
 	/* RESET drops requests without completions. */
 	if (r) {
@@ -440,6 +511,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	REAL(int, "ibv_destroy_qp", struct ibv_qp *);
 	if (is_gone(QP, qp))
 		return EINVAL;
+	look_at_async(QP, qp);
 	err = real(qp);
 	pthread_mutex_lock(&check_lock);
 	r = err == 0 ? check_find(QP, qp) : NULL;
