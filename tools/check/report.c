@@ -46,48 +46,74 @@ static void unescape(char *v)
 	*to = 0;
 }
 
-/* addr2line -f prints the function and FILE:LINE. Without the program all stays unknown. */
-static void ask_addr2line(struct report_frame *f, const char *offset)
+/* addr2line -f prints two lines for each address: the function, and FILE:LINE. */
+static void read_place(struct report_frame *f, FILE *in, char **line, size_t *room)
 {
-	int pipefd[2], status;
-	char *line = NULL;
-	size_t room = 0;
-	FILE *in;
+	char *colon;
+
+	if (getline(line, room, in) <= 0)
+		return;
+	(*line)[strcspn(*line, "\n")] = 0;
+	f->function = copy(*line);
+	if (getline(line, room, in) <= 0)
+		return;
+	(*line)[strcspn(*line, "\n")] = 0;
+	colon = strrchr(*line, ':');
+	if (colon) {
+		f->line = (unsigned)strtoul(colon + 1, NULL, 10);
+		*colon = 0;
+	}
+	f->file = copy(*line);
+}
+
+static pid_t start_addr2line(const char *module, FILE *addresses, FILE **ret_out)
+{
+	int pipefd[2];
 	pid_t pid;
 
 	if (pipe(pipefd) < 0)
-		return;
+		return -1;
 	pid = fork();
 	if (pid == 0) {
+		dup2(fileno(addresses), 0);
 		dup2(pipefd[1], 1);
 		close(pipefd[0]);
 		close(pipefd[1]);
 		unsetenv("LD_PRELOAD");
 		unsetenv("LD_LIBRARY_PATH");
-		execlp("addr2line", "addr2line", "-f", "-C", "-e", f->module, offset, (char *)NULL);
+		execlp("addr2line", "addr2line", "-f", "-C", "-e", module, (char *)NULL);
 		_exit(127);
 	}
 	close(pipefd[1]);
-	in = fdopen(pipefd[0], "r");
-	if (in && getline(&line, &room, in) > 0) {
-		line[strcspn(line, "\n")] = 0;
-		f->function = copy(line);
-	}
-	if (in && getline(&line, &room, in) > 0) {
-		char *colon = strrchr(line, ':');
-
-		if (colon) {
-			f->line = (unsigned)strtoul(colon + 1, NULL, 10);
-			*colon = 0;
-		}
-		f->file = copy(line);
-	}
-	if (in)
-		fclose(in);
-	else
+	*ret_out = pid < 0 ? NULL : fdopen(pipefd[0], "r");
+	if (!*ret_out)
 		close(pipefd[0]);
+	return pid;
+}
+
+/* All frames of one module at once, since the program takes its time to read it. Without the program all stays unknown. */
+static void ask_addr2line(struct report_frame **f, size_t n)
+{
+	FILE *addresses = tmpfile(), *out = NULL;
+	char *line = NULL;
+	size_t room = 0;
+	int status;
+	pid_t pid;
+
+	if (!addresses)
+		return;
+	for (size_t i = 0; i < n; i++)
+		fprintf(addresses, "%s\n", f[i]->offset);
+	rewind(addresses);
+	pid = start_addr2line(f[0]->module, addresses, &out);
+	for (size_t i = 0; out && i < n; i++)
+		read_place(f[i], out, &line, &room);
+	if (out)
+		fclose(out);
+	fclose(addresses);
 	free(line);
-	waitpid(pid, &status, 0);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
 }
 
 static void read_frame(struct report_frame *f, char *text)
@@ -99,12 +125,37 @@ static void read_frame(struct report_frame *f, char *text)
 		*plus++ = 0;
 	unescape(text);
 	f->module = copy(text);
-	if (plus)
-		ask_addr2line(f, plus);
-	if (!f->function)
-		f->function = copy("??");
-	if (!f->file)
-		f->file = copy("??");
+	f->offset = copy(plus);
+}
+
+static int by_module(const void *a, const void *b)
+{
+	const struct report_frame *const *x = a, *const *y = b;
+
+	return strcmp((*x)->module, (*y)->module);
+}
+
+static void find_places(struct reports *r)
+{
+	struct report_frame **f = calloc(r->n * REPORT_FRAMES + 1, sizeof(struct report_frame *));
+	size_t n = 0, to;
+
+	if (!f)
+		abort();
+	for (size_t i = 0; i < r->n; i++)
+		for (int k = 0; k < r->v[i].n_frames; k++)
+			f[n++] = &r->v[i].frame[k];
+	qsort(f, n, sizeof(struct report_frame *), by_module);
+	for (size_t from = 0; from < n; from = to) {
+		for (to = from; to < n && !strcmp(f[to]->module, f[from]->module); to++)
+			;
+		ask_addr2line(f + from, to - from);
+	}
+	for (size_t i = 0; i < n; i++) {
+		f[i]->function = f[i]->function ? f[i]->function : copy("??");
+		f[i]->file = f[i]->file ? f[i]->file : copy("??");
+	}
+	free(f);
 }
 
 /* Inline functions of the headers, which are functions without optimisation: the call is one frame further out. */
@@ -137,7 +188,6 @@ static bool read_report(struct report *r, char *line)
 			      .program = copy(field[2]), .sentence = copy(field[4]) };
 	for (char *f = strtok_r(field[3], " ", &save); f && r->n_frames < REPORT_FRAMES; f = strtok_r(NULL, " ", &save))
 		read_frame(&r->frame[r->n_frames++], f);
-	skip_inline(r);
 	return true;
 }
 
@@ -157,6 +207,9 @@ void reports_read(struct reports *ret, FILE *in)
 		ret->v[ret->n++] = r;
 	}
 	free(line);
+	find_places(ret);
+	for (size_t i = 0; i < ret->n; i++)
+		skip_inline(&ret->v[i]);
 }
 
 /* --- suppressions --- */
