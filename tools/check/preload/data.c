@@ -129,7 +129,7 @@ static void look_at_send(struct check_qp *q, const struct ibv_send_wr *wr, const
 	if (atomic)
 		check_device_atomic(site);
 	if (is_answered((uint8_t)wr->opcode) && q->no_depth)
-		check_report(CHECK_NO_DEPTH, site, "a Read or atomic is posted to queue pair 0x%06x, whose max_rd_atomic is 0", q->qpn);
+		check_report(CHECK_NO_DEPTH, site, "a Read or atomic is posted to queue pair 0x%06x with a max_rd_atomic of 0", q->qpn);
 	for (int i = 0; i < wr->num_sge && !(wr->send_flags & IBV_SEND_INLINE); i++)
 		check_piece(q, &wr->sg_list[i], is_answered((uint8_t)wr->opcode), site, "a request");
 	if (q->failed && ++q->after_error == 2)

@@ -198,7 +198,7 @@ static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t io
 	pthread_mutex_lock(&check_lock);
 	check_each(REGION, is_overlapped, &o);
 	if (o.found)
-		check_report(CHECK_OVERLAP, &site, "a region is registered over one of %llu octets whose memory was freed",
+		check_report(CHECK_OVERLAP, &site, "a region is registered over one of %llu octets that is left from freed memory",
 			     (unsigned long long)o.found->mr.length);
 	r = check_add(REGION, mr, &site);
 	if ((uintptr_t)addr < check_low)
