@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define CASES 200
-#define PATIENCE_S 60
+#define LIMIT_S 60
 
 struct world w;
 
@@ -161,7 +161,7 @@ struct ibv_send_wr world_remote(enum ibv_wr_opcode opcode)
 
 struct ibv_wc world_reap(struct ibv_cq *cq)
 {
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + LIMIT_S;
 	struct ibv_wc wc = { .wr_id = 0 };
 	int n;
 
@@ -203,7 +203,7 @@ static void *come(void *arg)
 {
 	struct rescue *r = arg;
 	struct timespec look = { .tv_nsec = 20000000 };
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + LIMIT_S;
 
 	for (int asleep = 0; asleep < 3 && time(NULL) < end; nanosleep(&look, NULL))
 		asleep = sleeps(r->tid) ? asleep + 1 : 0;

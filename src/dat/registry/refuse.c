@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_MAX 480
+#define TEXT_MAX 560
 #define ALWAYS 8
 
 static const struct {
@@ -64,7 +64,7 @@ DAT_RETURN dreg_refuse(const char *call, DAT_RETURN rc)
 	row = row_of(type);
 	if (is_due(row)) {
 		dat_strerror(rc, &major, &minor);
-		snprintf(text, sizeof(text), "%s refused: %s (%s%s%s): the call fails with %s; %s",
+		snprintf(text, sizeof(text), "%s refused: %s (%s%s%s): the call fails with %s; %s; dapple explain REFUSED says more",
 			 strncmp(call, "dat_", 4) ? rows[row].object : call, rows[row].cause, major, *minor ? ", " : "", minor,
 			 major, rows[row].remedy);
 		keep(text);
