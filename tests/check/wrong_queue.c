@@ -68,7 +68,8 @@ CASE(posts_after_error)
 	world_pair();
 	wr.wr.rdma.rkey ^= 0x77700;
 	ibv_post_send(w.qp, &wr, &w.bad_send);
-	world_reap(w.cq);
+	while (world_reap(w.cq).wr_id != wr.wr_id)
+		;
 	for (int i = 0; i < 3; i++)
 		ibv_post_send(w.qp, &wr, &w.bad_send); /* wrong: posted-after-error */
 }
@@ -168,7 +169,8 @@ CASE(peer_without_receive)
 	world_move(w.peer, IBV_QPS_RTS);
 	world_move(w.qp, IBV_QPS_RTS);
 	ibv_post_send(w.qp, &w.send, &w.bad_send); /* wrong: no-receive */
-	world_reap(w.cq);
+	while (world_reap(w.cq).wr_id != w.send.wr_id)
+		;
 }
 
 /* Five messages, and the peer has four receives. */
