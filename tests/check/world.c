@@ -40,16 +40,22 @@ static void must(int ok, const char *what)
 	_exit(99);
 }
 
-struct ibv_context *world_open(void)
+struct ibv_device *world_device(void)
 {
 	struct ibv_device **l = ibv_get_device_list(NULL);
-	struct ibv_context *ctx = NULL;
 
-	for (int i = 0; l && l[i] && !ctx; i++)
+	for (int i = 0; l && l[i]; i++)
 		if (!strcmp(ibv_get_device_name(l[i]), "dpl_roce_lo"))
-			ctx = ibv_open_device(l[i]);
-	must(ctx != NULL, "dpl_roce_lo");
-	ibv_free_device_list(l);
+			return l[i];
+	must(0, "dpl_roce_lo");
+	return NULL;
+}
+
+struct ibv_context *world_open(void)
+{
+	struct ibv_context *ctx = ibv_open_device(world_device());
+
+	must(ctx != NULL, "ibv_open_device");
 	return ctx;
 }
 
@@ -237,11 +243,15 @@ void world_rescue(void (*call)(void *arg), void *arg)
 
 static void begin(void)
 {
+	struct ibv_wc wc;
+
 	w.ctx = world_open();
 	w.pd = ibv_alloc_pd(w.ctx);
 	must(w.pd != NULL, "ibv_alloc_pd");
 	w.cq = ibv_create_cq(w.ctx, 64, NULL, NULL, 0);
 	must(w.cq != NULL, "ibv_create_cq");
+	/* A case that polls it nowhere has other mistakes to show. */
+	must(ibv_poll_cq(w.cq, 1, &wc) == 0, "ibv_poll_cq");
 	w.buf = calloc(1, ROOM);
 	w.mr = ibv_reg_mr(w.pd, w.buf, ROOM, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
 			  IBV_ACCESS_REMOTE_ATOMIC);

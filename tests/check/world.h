@@ -46,6 +46,7 @@ void case_add(const char *name, case_body *body, int bare);
 #define BARE(name) CASE_OF(name, 1)
 
 /* The loopback adapter. */
+struct ibv_device *world_device(void);
 struct ibv_context *world_open(void);
 struct ibv_qp_init_attr world_attr(enum ibv_qp_type type);
 /* A queue pair of w.pd and w.cq in RESET, for 8 requests and receives of 2 pieces, 32 octets inline. */

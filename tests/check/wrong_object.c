@@ -84,8 +84,8 @@ CASE(handle_twice)
 /* options: --leaks */
 BARE(all_left)
 {
-	struct ibv_context *ctx = world_open();
-	struct ibv_pd *pd = ibv_alloc_pd(ctx);			/* wrong: leaked */
+	struct ibv_context *ctx = ibv_open_device(world_device()); /* wrong: leaked */
+	struct ibv_pd *pd = ibv_alloc_pd(ctx); /* wrong: leaked */
 	struct ibv_cq *cq = ibv_create_cq(ctx, 4, NULL, NULL, 0); /* wrong: leaked */
 
 	w.cq = cq;
@@ -97,7 +97,7 @@ BARE(all_left)
 BARE(region_left)
 {
 	static char b[4096];
-	struct ibv_context *ctx = world_open();
+	struct ibv_context *ctx = ibv_open_device(world_device()); /* wrong: leaked */
 	struct ibv_pd *pd = ibv_alloc_pd(ctx); /* wrong: leaked */
 
 	ibv_reg_mr(pd, b, sizeof(b), 0); /* wrong: leaked */

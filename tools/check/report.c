@@ -46,24 +46,58 @@ static void unescape(char *v)
 	*to = 0;
 }
 
-/* addr2line -f prints two lines for each address: the function, and FILE:LINE. */
-static void read_place(struct report_frame *f, FILE *in, char **line, size_t *room)
+/* Inline functions of the headers: the call in the program is further out. */
+static bool is_header_call(const char *function)
 {
-	char *colon;
+	static const char *const names[] = { "ibv_post_", "ibv_poll_cq", "ibv_req_notify_cq", "__ibv_reg_mr", "rdma_post_", "rdma_reg_",
+					     "ibv_create_qp_ex", "ibv_create_cq_ex", "rdma_seterrno" };
 
-	if (getline(line, room, in) <= 0)
-		return;
-	(*line)[strcspn(*line, "\n")] = 0;
-	f->function = copy(*line);
-	if (getline(line, room, in) <= 0)
-		return;
-	(*line)[strcspn(*line, "\n")] = 0;
-	colon = strrchr(*line, ':');
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(function, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static void take_place(struct report_frame *f, const char *function, char *place)
+{
+	char *colon = strrchr(place, ':');
+
+	free(f->function);
+	free(f->file);
+	f->line = 0;
 	if (colon) {
 		f->line = (unsigned)strtoul(colon + 1, NULL, 10);
 		*colon = 0;
 	}
-	f->file = copy(*line);
+	f->function = copy(function);
+	f->file = copy(place);
+}
+
+/* addr2line -f -i -a prints a line with each address, and behind it two for each function that was inlined there, the innermost
+ * first: the function, and FILE:LINE. The first that is none of the headers is taken. */
+static void read_places(struct report_frame **f, size_t n, FILE *in)
+{
+	char *line = NULL, *function = NULL;
+	size_t room = 0, at = 0;
+	bool taken = false;
+
+	while (getline(&line, &room, in) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "0x", 2) && !function) {
+			at++;
+			taken = false;
+		} else if (!function) {
+			function = copy(line);
+		} else {
+			if (at && at <= n && !taken)
+				take_place(f[at - 1], function, line);
+			taken = taken || !is_header_call(function);
+			free(function);
+			function = NULL;
+		}
+	}
+	free(function);
+	free(line);
 }
 
 static pid_t start_addr2line(const char *module, FILE *addresses, FILE **ret_out)
@@ -81,7 +115,7 @@ static pid_t start_addr2line(const char *module, FILE *addresses, FILE **ret_out
 		close(pipefd[1]);
 		unsetenv("LD_PRELOAD");
 		unsetenv("LD_LIBRARY_PATH");
-		execlp("addr2line", "addr2line", "-f", "-C", "-e", module, (char *)NULL);
+		execlp("addr2line", "addr2line", "-f", "-i", "-a", "-C", "-e", module, (char *)NULL);
 		_exit(127);
 	}
 	close(pipefd[1]);
@@ -95,8 +129,6 @@ static pid_t start_addr2line(const char *module, FILE *addresses, FILE **ret_out
 static void ask_addr2line(struct report_frame **f, size_t n)
 {
 	FILE *addresses = tmpfile(), *out = NULL;
-	char *line = NULL;
-	size_t room = 0;
 	int status;
 	pid_t pid;
 
@@ -106,12 +138,11 @@ static void ask_addr2line(struct report_frame **f, size_t n)
 		fprintf(addresses, "%s\n", f[i]->offset);
 	rewind(addresses);
 	pid = start_addr2line(f[0]->module, addresses, &out);
-	for (size_t i = 0; out && i < n; i++)
-		read_place(f[i], out, &line, &room);
-	if (out)
+	if (out) {
+		read_places(f, n, out);
 		fclose(out);
+	}
 	fclose(addresses);
-	free(line);
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 }
@@ -158,20 +189,24 @@ static void find_places(struct reports *r)
 	free(f);
 }
 
-/* Inline functions of the headers, which are functions without optimisation: the call is one frame further out. */
+/* Without optimisation the inline functions of the headers are functions. */
 static void skip_inline(struct report *r)
 {
-	static const char *const names[] = { "ibv_post_", "ibv_poll_cq", "ibv_req_notify_cq", "__ibv_reg_mr", "rdma_post_", "rdma_reg_",
-					     "ibv_create_qp_ex", "ibv_create_cq_ex", "rdma_seterrno" };
-	size_t i = 0;
+	while (r->n_frames > 1 && is_header_call(r->frame[0].function))
+		memmove(r->frame, r->frame + 1, (size_t)--r->n_frames * sizeof(r->frame[0]));
+}
 
-	while (r->n_frames > 1 && i < sizeof(names) / sizeof(names[0]))
-		if (!strncmp(r->frame[0].function, names[i], strlen(names[i]))) {
-			memmove(r->frame, r->frame + 1, (size_t)--r->n_frames * sizeof(r->frame[0]));
-			i = 0;
-		} else {
-			i++;
-		}
+/* The frames that lead to main() or to a thread's function are the same everywhere. */
+static void cut_start(struct report *r)
+{
+	static const char *const names[] = { "__libc_start", "_start", "start_thread", "clone" };
+
+	for (int i = 1; i < r->n_frames; i++)
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			if (!strncmp(r->frame[i].function, names[k], strlen(names[k]))) {
+				r->n_frames = i;
+				return;
+			}
 }
 
 static bool read_report(struct report *r, char *line)
@@ -208,8 +243,10 @@ void reports_read(struct reports *ret, FILE *in)
 	}
 	free(line);
 	find_places(ret);
-	for (size_t i = 0; i < ret->n; i++)
+	for (size_t i = 0; i < ret->n; i++) {
 		skip_inline(&ret->v[i]);
+		cut_start(&ret->v[i]);
+	}
 }
 
 /* --- suppressions --- */

@@ -22,16 +22,22 @@ static bool overlaps(uint64_t from, uint64_t to, uint64_t addr, uint64_t length)
 	return from < addr + length && addr < to;
 }
 
+/* A piece is reported once: other memory may come to its place. */
 static bool queue_names(struct check_queue *q, const struct going *g)
 {
+	bool found = false;
+
 	for (unsigned i = 0; i < q->n; i++) {
-		const struct check_request *w = check_queue_at(q, i);
+		struct check_request *w = check_queue_at(q, i);
 
 		for (unsigned k = 0; k < w->n; k++)
-			if (overlaps(g->from, g->to, w->piece[k].addr, w->piece[k].length))
-				return true;
+			if (overlaps(g->from, g->to, w->piece[k].addr, w->piece[k].length)) {
+				w->piece[k].length = 0;
+				w->hashed = false;
+				found = true;
+			}
 	}
-	return false;
+	return found;
 }
 
 static bool look_at_qp(struct check_record *r, void *arg)
@@ -39,8 +45,8 @@ static bool look_at_qp(struct check_record *r, void *arg)
 	struct going *g = arg;
 
 	if (r->pid == check_pid && !r->qp.failed)
-		g->in_flight |= queue_names(&r->qp.send, g) || queue_names(&r->qp.recv, g);
-	return !g->in_flight;
+		g->in_flight |= queue_names(&r->qp.send, g) | queue_names(&r->qp.recv, g);
+	return true;
 }
 
 static bool look_at_region(struct check_record *r, void *arg)
@@ -49,7 +55,8 @@ static bool look_at_region(struct check_record *r, void *arg)
 
 	if (!r->mr.plain || r->pid != check_pid || !overlaps(g->from, g->to, r->mr.addr, r->mr.length))
 		return true;
-	g->any |= r->mr.in_flight > 0;
+	/* Other memory has come to the place of a stale region. */
+	g->any |= r->mr.in_flight > 0 && !r->mr.stale;
 	r->mr.stale = true;
 	return true;
 }
