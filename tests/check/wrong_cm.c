@@ -128,13 +128,6 @@ BARE(much_private_data_in_datagram)
 	rdma_connect(client, &p); /* wrong: private-data-too-long */
 }
 
-BARE(identifier_before_its_pair)
-{
-	resolve(RDMA_PS_TCP, htons(1));
-	make_qp(client);
-	rdma_destroy_id(client); /* wrong: identifier-with-queue-pair */
-}
-
 BARE(identifier_twice)
 {
 	listen_here();

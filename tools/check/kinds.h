@@ -48,7 +48,6 @@ K(ASYNC_EVENTS,     "async-events-not-acknowledged", "ibv_get_async_event(3): al
 K(OVERLAP,          "overlaps-freed-region",   "ibv_reg_mr(3): a region keeps its pages until it is deregistered", "deregister a region before its memory is freed") \
 K(FORK,             "fork-without-support",    "ibv_fork_init(3): without it fork() may part registered pages from the adapter", "call ibv_fork_init() first, or set IBV_FORK_SAFE=1") \
 K(GRH_ROOM,         "no-room-for-grh",         "ibv_post_recv(3): the first 40 octets of a UD receive are for the GRH", "post 40 octets more than the message has") \
-K(ID_WITH_QP,       "identifier-with-queue-pair", "rdma_destroy_id(3): the queue pair is destroyed before its identifier", "call rdma_destroy_qp() first") \
 K(DAT_FREED,        "dat-handle-freed",        "DAT 2.0: a handle ends when its object is freed", "set the handle to DAT_HANDLE_NULL behind the call that frees it") \
 K(EVD_SHORT,        "evd-too-short",           "DAT 2.0, dat_evd_create(): events beyond its length are lost with their connection", "create it for as many events as requests may complete, or dequeue before the next post") \
 K(LEAK,             "leaked",                  "an object lives until it is destroyed", "destroy it before the program ends")

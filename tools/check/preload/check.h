@@ -27,6 +27,7 @@
 #define FRAMES 12
 #define PIECES 4        /* of a request that are kept */
 #define POSTED 4        /* frames of its post */
+#define LATELY 16       /* receives that are remembered behind their completion */
 #define HASHED 4096     /* octets of a source that are compared */
 
 /* Where the program made a call. */
@@ -53,6 +54,8 @@ struct check_request {
 struct check_queue {
 	struct check_request *v;
 	unsigned size, head, n;
+	struct ibv_sge lately[LATELY]; /* of receives that have completed: first pieces */
+	unsigned next;
 };
 
 struct check_cq {
@@ -70,8 +73,8 @@ struct check_qp {
 	uint32_t qpn;
 	uint8_t type;
 	bool sq_sig_all, thread_domain, extended;
-	const void *id;       /* the identifier of rdma_cm that it was made for */
 	bool no_depth;        /* moved to RTS with max_rd_atomic 0 */
+	bool ready;           /* it may receive: moved to RTR, or given to the connection manager */
 	bool failed;          /* the program has read a completion with an error */
 	unsigned after_error; /* posts behind it */
 	bool accepted, received; /* rdma_accept() was called; a receive was posted */
@@ -95,21 +98,20 @@ struct check_record {
 	pid_t pid;
 	struct check_site made;
 	unsigned async; /* events of it that were got and not acknowledged */
+	pthread_t taker, async_taker; /* threads that have got its last event: other threads may wait for them */
 	union {
 		struct check_cq cq;
 		struct check_qp qp;
 		struct check_region mr;
 		struct check_queue srq;
-		struct {
-			unsigned untaken; /* events not acknowledged */
-			const void *qp;   /* that rdma_create_qp() made for it */
-		} cm;
+		unsigned untaken; /* CM_ID: events not acknowledged */
 		enum { PLAIN, PARENT, OF_THREAD } domain;
 		struct {
 			unsigned length, due; /* as asked; events that may come and were not dequeued */
 		} evd;
 		struct {
 			void *recv_evd, *request_evd;
+			unsigned recv_due, request_due; /* all in the first if both dispatchers are one */
 		} ep;
 	};
 };
@@ -145,7 +147,7 @@ struct check_record *check_find(enum object kind, const void *ptr);
 void check_drop(enum object kind, const void *ptr);
 void check_each(enum object kind, bool (*each)(struct check_record *r, void *arg), void *arg);
 struct check_record *check_region_of(uint32_t lkey);
-/* Events of the object that are got (1) and acknowledged (-1). Returns how many are left to acknowledge. */
+/* Events of the object that are got (1) and acknowledged (-1). Returns how many are left that this thread has got. */
 unsigned check_async(enum object kind, const void *ptr, int by);
 /* Returns true, and reports, if the object was destroyed already, or belongs to the parent. */
 bool check_is_gone(enum object kind, const void *ptr, const struct check_site *site);
@@ -181,6 +183,8 @@ void check_context(struct ibv_context *ctx);
 void check_forget_context(struct ibv_context *ctx);
 /* check_lock held: forgets the requests, and that they name regions. */
 void check_queue_drop(struct check_queue *q);
+/* check_lock held: the requests complete without access to memory, since the queue pair is in ERR. */
+void check_queue_stop(struct check_queue *q);
 /* NULL: it could not be made. */
 void check_srq_made(struct ibv_srq *srq, uint32_t size);
 /* check_lock held: adds the records. */

@@ -66,10 +66,9 @@ EXPORT int rdma_create_id(struct rdma_event_channel *ch, struct rdma_cm_id **id,
 
 EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 {
-	struct check_record *rec, *qp;
+	struct check_record *rec;
 	struct check_site site;
 	unsigned untaken;
-	bool with_qp;
 	int r;
 
 	REAL(int, "rdma_destroy_id", struct rdma_cm_id *);
@@ -78,12 +77,8 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 		return EINVAL;
 	pthread_mutex_lock(&check_lock);
 	rec = check_find(CM_ID, id);
-	untaken = rec ? rec->cm.untaken : 0;
-	qp = rec && rec->cm.qp == id->qp ? check_find(QP, id->qp) : NULL;
-	with_qp = qp && qp->qp.id == id;
+	untaken = rec && pthread_equal(rec->taker, pthread_self()) ? rec->untaken : 0;
 	pthread_mutex_unlock(&check_lock);
-	if (with_qp)
-		check_report(CHECK_ID_WITH_QP, &site, "an identifier is destroyed before its queue pair 0x%06x", id->qp->qp_num);
 	if (untaken && untaken < UINT32_MAX / 2)
 		check_report(CHECK_CM_EVENTS, &site, "an identifier is destroyed before %u of its events were acknowledged: this call waits for that",
 			     untaken);
@@ -110,8 +105,10 @@ static void count(struct rdma_cm_id *id, int by)
 
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CM_ID, id);
-	if (r)
-		r->cm.untaken += (unsigned)by;
+	if (r) {
+		r->untaken += (unsigned)by;
+		r->taker = by > 0 ? pthread_self() : r->taker;
+	}
 	pthread_mutex_unlock(&check_lock);
 }
 
@@ -152,39 +149,18 @@ static void look_at_private(const struct rdma_cm_id *id, const char *call, unsig
 	check_report(CHECK_PRIVATE, &site, "%s has %u octets of private data, and InfiniBand and RoCE carry %u", call, length, most);
 }
 
-/* Which identifier a queue pair is destroyed before. */
-static int joined(struct rdma_cm_id *id, int r)
-{
-	struct check_record *i, *q;
-
-	pthread_mutex_lock(&check_lock);
-	i = r == 0 ? check_find(CM_ID, id) : NULL;
-	q = i ? check_find(QP, id->qp) : NULL;
-	if (q) {
-		q->qp.id = id;
-		i->cm.qp = id->qp;
-	}
-	pthread_mutex_unlock(&check_lock);
-	return r;
-}
-
-EXPORT int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *a)
-{
-	REAL(int, "rdma_create_qp", struct rdma_cm_id *, struct ibv_pd *, struct ibv_qp_init_attr *);
-	return joined(id, real(id, pd, a));
-}
-
-EXPORT int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *a)
-{
-	REAL(int, "rdma_create_qp_ex", struct rdma_cm_id *, struct ibv_qp_init_attr_ex *);
-	return joined(id, real(id, a));
-}
-
 EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 {
+	struct check_record *r;
+
 	REAL(int, "rdma_connect", struct rdma_cm_id *, struct rdma_conn_param *);
 	if (p)
 		look_at_private(id, "rdma_connect()", p->private_data_len, REQ_OCTETS, SIDR_REQ_OCTETS);
+	pthread_mutex_lock(&check_lock);
+	r = id->qp ? check_find(QP, id->qp) : NULL;
+	if (r)
+		r->qp.ready = true;
+	pthread_mutex_unlock(&check_lock);
 	return real(id, p);
 }
 
@@ -199,8 +175,10 @@ EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	err = real(id, p);
 	pthread_mutex_lock(&check_lock);
 	r = err == 0 && id->qp ? check_find(QP, id->qp) : NULL;
-	if (r)
+	if (r) {
 		r->qp.accepted = !r->qp.srq;
+		r->qp.ready = true;
+	}
 	pthread_mutex_unlock(&check_lock);
 	return err;
 }

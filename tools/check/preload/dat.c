@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include <dat2/udat.h>
+#include <dat2/dat_ib_extensions.h>
 
 #define DAT "libdat2.so.2"
 #define DAT_1_2 "libdat.so.1"
@@ -115,6 +116,33 @@ EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd)
 	return ended(DAT_EVD, evd, real(evd));
 }
 
+/* check_lock held: a request of the endpoint that may complete into the dispatcher, or (by -1) has. */
+static void count(struct check_record *ep, struct check_record *evd, int by)
+{
+	unsigned *due = evd->ptr == ep->ep.recv_evd ? &ep->ep.recv_due : &ep->ep.request_due;
+
+	if (by > 0 || evd->evd.due)
+		evd->evd.due += (unsigned)by;
+	if (by > 0 || *due)
+		*due += (unsigned)by;
+}
+
+/* The requests of an endpoint that is freed or reset complete no more. */
+static void forget_requests(DAT_EP_HANDLE ep)
+{
+	struct check_record *e, *q;
+
+	pthread_mutex_lock(&check_lock);
+	e = check_find(DAT_EP, ep);
+	q = e ? check_find(DAT_EVD, e->ep.recv_evd) : NULL;
+	while (q && e->ep.recv_due)
+		count(e, q, -1);
+	q = e ? check_find(DAT_EVD, e->ep.request_evd) : NULL;
+	while (q && q->ptr != e->ep.recv_evd && e->ep.request_due)
+		count(e, q, -1);
+	pthread_mutex_unlock(&check_lock);
+}
+
 static void add_ep(DAT_EP_HANDLE ep, DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd)
 {
 	struct check_record *rec;
@@ -145,9 +173,26 @@ EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HAND
 
 EXPORT DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep)
 {
+	DAT_RETURN r;
+
 	REAL("dat_ep_free", DAT_EP_HANDLE);
 	REFUSE_GONE(DAT_EP, ep);
-	return ended(DAT_EP, ep, real(ep));
+	r = real(ep);
+	if (r == DAT_SUCCESS)
+		forget_requests(ep);
+	return ended(DAT_EP, ep, r);
+}
+
+EXPORT DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep)
+{
+	DAT_RETURN r;
+
+	REAL("dat_ep_reset", DAT_EP_HANDLE);
+	REFUSE_GONE(DAT_EP, ep);
+	r = real(ep);
+	if (r == DAT_SUCCESS)
+		forget_requests(ep);
+	return r;
 }
 
 EXPORT DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
@@ -213,37 +258,50 @@ EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
 
 /* --- requests and events --- */
 
-/* A request that may complete into a dispatcher, or (by -1) one that was refused. */
-static void may_complete(DAT_EP_HANDLE ep, bool recv, int by, const struct check_site *site)
+struct overrun {
+	unsigned due, length;
+};
+
+/* A request that may complete into a dispatcher, or (by -1) one that was refused. Returns how many may, if they are too many. */
+static struct overrun may_complete(DAT_EP_HANDLE ep, bool recv, int by)
 {
+	struct overrun over = { 0, 0 };
 	struct check_record *e, *q;
 
 	pthread_mutex_lock(&check_lock);
 	e = check_find(DAT_EP, ep);
 	q = e ? check_find(DAT_EVD, recv ? e->ep.recv_evd : e->ep.request_evd) : NULL;
-	if (q && (by > 0 || q->evd.due))
-		q->evd.due += (unsigned)by;
-	if (q && by > 0 && q->evd.due > q->evd.length)
-		check_report(CHECK_EVD_SHORT, site, "this makes %u requests that may complete into an event dispatcher of %u events before it "
-			     "is dequeued", q->evd.due, q->evd.length);
+	if (q)
+		count(e, q, by);
+	if (q && q->evd.due > q->evd.length)
+		over = (struct overrun){ q->evd.due, q->evd.length };
 	pthread_mutex_unlock(&check_lock);
+	return over;
+}
+
+/* The call is over: too many requests are a mistake if the provider has taken them. */
+static DAT_RETURN posted(DAT_EP_HANDLE ep, bool recv, bool silent, struct overrun over, const struct check_site *site, DAT_RETURN r)
+{
+	if (r != DAT_SUCCESS && !silent)
+		may_complete(ep, recv, -1);
+	else if (over.due)
+		check_report(CHECK_EVD_SHORT, site, "this makes %u requests that may complete into an event dispatcher of %u events before it "
+			     "is dequeued", over.due, over.length);
+	return r;
 }
 
 /* The body of a post: call() is the original one. */
 #define POST(ep, recv, flags, call) \
 	do { \
 		bool silent_ = (flags) & DAT_COMPLETION_SUPPRESS_FLAG; \
+		struct overrun over_ = { 0, 0 }; \
 		struct check_site site_; \
-		DAT_RETURN r_; \
 		CHECK_HERE(&site_); \
 		if (check_is_gone(DAT_EP, ep, &site_)) \
 			return DAT_ERROR(DAT_INVALID_HANDLE, 0); \
 		if (!silent_) \
-			may_complete(ep, recv, 1, &site_); \
-		r_ = call; \
-		if (r_ != DAT_SUCCESS && !silent_) \
-			may_complete(ep, recv, -1, &site_); \
-		return r_; \
+			over_ = may_complete(ep, recv, 1); \
+		return posted(ep, recv, silent_, over_, &site_, call); \
 	} while (0)
 
 EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *local, DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
@@ -277,14 +335,15 @@ EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_
 /* The first word of an event is its number, in both versions. */
 static void dequeued(DAT_EVD_HANDLE evd, const DAT_EVENT *e)
 {
-	struct check_record *q;
+	struct check_record *q, *ep;
 
-	if (e->event_number != DAT_DTO_COMPLETION_EVENT)
+	if (e->event_number != DAT_DTO_COMPLETION_EVENT && (int)e->event_number != DAT_IB_DTO_EVENT)
 		return;
 	pthread_mutex_lock(&check_lock);
 	q = check_find(DAT_EVD, evd);
-	if (q && q->evd.due)
-		q->evd.due--;
+	ep = check_find(DAT_EP, e->event_data.dto_completion_event_data.ep_handle);
+	if (q && ep)
+		count(ep, q, -1);
 	pthread_mutex_unlock(&check_lock);
 }
 

@@ -70,6 +70,14 @@ void check_queue_drop(struct check_queue *q)
 		count_pieces(w, -1);
 }
 
+void check_queue_stop(struct check_queue *q)
+{
+	for (unsigned i = 0; i < q->n; i++) {
+		count_pieces(check_queue_at(q, i), -1);
+		check_queue_at(q, i)->n = 0;
+	}
+}
+
 static void keep_pieces(struct check_request *w, const struct ibv_sge *list, int n)
 {
 	w->n = (uint8_t)(n < 0 ? 0 : n > PIECES ? PIECES : n);
@@ -142,18 +150,51 @@ static bool is_signaled(const struct check_qp *q, const struct ibv_send_wr *wr)
 	return q->sq_sig_all || wr->send_flags & IBV_SEND_SIGNALED;
 }
 
-static void may_overrun(struct ibv_cq *cq, const struct check_site *site)
+/* More requests than entries: a mistake if the adapter takes them all. */
+struct overrun {
+	unsigned due, cqe;
+};
+
+static void may_overrun(struct ibv_cq *cq, struct overrun *over)
 {
 	struct check_record *r = check_find(CQ, cq);
 
-	if (!r)
-		return;
-	if (++r->cq.due > r->cq.cqe)
-		check_report(CHECK_CQ_SMALL, site, "this makes %u requests that may complete into a completion queue of %u entries before it is "
-			     "polled", r->cq.due, r->cq.cqe);
+	if (r && ++r->cq.due > r->cq.cqe && !over->due)
+		*over = (struct overrun){ r->cq.due, r->cq.cqe };
 }
 
-static void sent(struct check_qp *q, const struct ibv_send_wr *wr, const struct check_site *site)
+static void report_overrun(const struct overrun *over, const struct check_site *site)
+{
+	if (over->due)
+		check_report(CHECK_CQ_SMALL, site, "this makes %u requests that may complete into a completion queue of %u entries before it is "
+			     "polled", over->due, over->cqe);
+}
+
+static bool all_unsignaled(struct check_queue *q)
+{
+	for (unsigned i = 0; i < q->n; i++)
+		if (check_queue_at(q, i)->signaled)
+			return false;
+	return q->n;
+}
+
+static void report_unsignaled(const struct check_qp *q, const struct check_site *site)
+{
+	check_report(CHECK_NEVER_SIGNALED, site, "the send queue of queue pair 0x%06x is full of %u requests that are not signaled, and "
+		     "nothing will free it", q->qpn, q->send.n);
+}
+
+/* Adapters that free a queue by completions alone, as most do, would refuse this request. */
+static void look_at_unsignaled(struct check_qp *q, const struct check_site *site)
+{
+	if (q->send.n <= q->cap.max_send_wr || !all_unsignaled(&q->send))
+		return;
+	report_unsignaled(q, site);
+	count_pieces(check_queue_head(&q->send), -1);
+	check_queue_pop(&q->send);
+}
+
+static void sent(struct check_qp *q, const struct ibv_send_wr *wr, const struct check_site *site, struct overrun *over)
 {
 	struct check_request *w = check_queue_put(&q->send);
 	struct check_record *cq = check_find(CQ, q->send_cq);
@@ -171,15 +212,9 @@ static void sent(struct check_qp *q, const struct ibv_send_wr *wr, const struct 
 	if (w->signaled && cq)
 		cq->cq.signaled = true;
 	if (w->signaled)
-		may_overrun(q->send_cq, site);
-}
-
-static bool all_unsignaled(struct check_queue *q)
-{
-	for (unsigned i = 0; i < q->n; i++)
-		if (check_queue_at(q, i)->signaled)
-			return false;
-	return q->n;
+		may_overrun(q->send_cq, over);
+	else
+		look_at_unsignaled(q, site);
 }
 
 enum ibv_qp_state check_state_of(struct ibv_qp *qp)
@@ -202,8 +237,7 @@ static void refused(struct ibv_qp *qp, int r, bool send, const struct check_site
 	pthread_mutex_lock(&check_lock);
 	rec = check_find(QP, qp);
 	if (rec && send && r == ENOMEM && all_unsignaled(&rec->qp.send))
-		check_report(CHECK_NEVER_SIGNALED, site, "the send queue of queue pair 0x%06x is full of %u requests that are not signaled, and "
-			     "nothing will free it", rec->qp.qpn, rec->qp.send.n);
+		report_unsignaled(&rec->qp, site);
 	if (rec && !send && r == EINVAL && rec->qp.srq)
 		check_report(CHECK_RECV_ON_SRQ, site, "a receive is posted to queue pair 0x%06x, which has a shared receive queue",
 			     rec->qp.qpn);
@@ -237,6 +271,7 @@ static void leave(struct ibv_qp *qp)
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct original *o = original_of(qp->context);
+	struct overrun over = { 0, 0 };
 	struct check_record *r;
 	struct check_site site;
 	int err;
@@ -248,7 +283,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 		/* Before the call: a completion may be polled by another thread before it returns. */
 		for (struct ibv_send_wr *w = wr; w; w = w->next) {
 			look_at_send(&r->qp, w, &site);
-			sent(&r->qp, w, &site);
+			sent(&r->qp, w, &site, &over);
 		}
 	}
 	pthread_mutex_unlock(&check_lock);
@@ -269,6 +304,8 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	pthread_mutex_unlock(&check_lock);
 	if (err)
 		refused(qp, err, true, &site);
+	else
+		report_overrun(&over, &site);
 	return err;
 }
 
@@ -300,6 +337,7 @@ static void take_back(struct check_queue *q, struct ibv_recv_wr *from, struct ib
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct original *o = original_of(qp->context);
+	struct overrun over = { 0, 0 };
 	struct check_record *r;
 	struct check_site site;
 	int err;
@@ -321,7 +359,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 				check_report(CHECK_GRH_ROOM, &site, "a receive of queue pair 0x%06x, which is of type UD, has %llu octets",
 					     r->qp.qpn, (unsigned long long)length_of(w->sg_list, w->num_sge));
 			received(&r->qp.recv, w, &site);
-			may_overrun(r->qp.recv_cq, &site);
+			may_overrun(r->qp.recv_cq, &over);
 		}
 	}
 	pthread_mutex_unlock(&check_lock);
@@ -334,6 +372,8 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	pthread_mutex_unlock(&check_lock);
 	if (err)
 		refused(qp, err, false, &site);
+	else
+		report_overrun(&over, &site);
 	return err;
 }
 
@@ -365,12 +405,32 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 
 /* --- completions; check_lock held --- */
 
-static void ended(struct check_request *w)
+static bool meet(const struct ibv_sge *a, const struct ibv_sge *b)
+{
+	return a->addr < b->addr + b->length && b->addr < a->addr + a->length;
+}
+
+/* True if a receive of the queue pair names octets of the request: then the peer may have changed them. */
+static bool is_received_into(const struct check_request *w, struct check_queue *recv)
+{
+	for (unsigned k = 0; k < w->n; k++) {
+		for (unsigned i = 0; i < LATELY; i++)
+			if (meet(&w->piece[k], &recv->lately[i]))
+				return true;
+		for (unsigned i = 0; i < recv->n; i++)
+			for (unsigned p = 0; p < check_queue_at(recv, i)->n; p++)
+				if (meet(&w->piece[k], &check_queue_at(recv, i)->piece[p]))
+					return true;
+	}
+	return false;
+}
+
+static void ended(struct check_request *w, struct check_queue *recv)
 {
 	struct check_site site;
 
 	count_pieces(w, -1);
-	if (!w->hashed || !is_readable(w) || check_hash(w) == w->hash)
+	if (!w->hashed || !is_readable(w) || check_hash(w) == w->hash || is_received_into(w, recv))
 		return;
 	check_site_of(&site, w);
 	check_report(CHECK_SOURCE_CHANGED, &site, "the %u octets of the request that is posted here had changed when its completion was read",
@@ -385,8 +445,9 @@ static void end_send(struct check_qp *q, const struct ibv_wc *wc)
 	struct check_site site;
 	unsigned i = 0;
 
-	while (i < q->send.n && (check_queue_at(&q->send, i)->wr_id != wc->wr_id ||
-				 (wc->status == IBV_WC_SUCCESS && !check_queue_at(&q->send, i)->signaled)))
+	/* In order: a success is that of the first signaled request, whatever wr_ids the program gives. */
+	while (i < q->send.n && (wc->status == IBV_WC_SUCCESS ? !check_queue_at(&q->send, i)->signaled :
+							       check_queue_at(&q->send, i)->wr_id != wc->wr_id))
 		i++;
 	if (i == q->send.n)
 		return;
@@ -397,7 +458,7 @@ static void end_send(struct check_qp *q, const struct ibv_wc *wc)
 	}
 	/* Those before it are complete as well. */
 	for (; i + 1 > 0 && q->send.n; i--) {
-		ended(check_queue_head(&q->send));
+		ended(check_queue_head(&q->send), &q->recv);
 		check_queue_pop(&q->send);
 		if (i == 0)
 			break;
@@ -413,6 +474,7 @@ static void end_recv(struct check_queue *q, const struct ibv_wc *wc)
 	if (i == q->n)
 		return;
 	count_pieces(check_queue_at(q, i), -1);
+	q->lately[q->next++ % LATELY] = check_queue_at(q, i)->piece[0];
 	check_queue_remove(q, i);
 }
 
@@ -488,7 +550,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	r = check_find(CQ, cq);
 	if (r) {
 		r->cq.polled = true;
-		r->cq.polled_since |= got < n;
+		r->cq.polled_since = true;
 	}
 	for (int i = 0; i < got; i++) {
 		if (r && r->cq.due)
@@ -499,21 +561,37 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return got;
 }
 
+struct of_queue {
+	const struct ibv_cq *cq;
+	bool due;
+};
+
+static bool may_complete(struct check_record *r, void *arg)
+{
+	struct of_queue *c = arg;
+
+	if (r->qp.ready && r->pid == check_pid)
+		c->due |= (r->qp.send_cq == c->cq && r->qp.send.n) || (r->qp.recv_cq == c->cq && (r->qp.recv.n || r->qp.srq));
+	return !c->due;
+}
+
 static int req_notify_cq(struct ibv_cq *cq, int solicited)
 {
 	struct original *o = original_of(cq->context);
+	struct of_queue c = { cq, false };
 	struct check_record *r;
 	struct check_site site;
 
 	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
+	check_each(QP, may_complete, &c);
 	r = check_find(CQ, cq);
 	if (r && !r->cq.channel)
 		check_report(CHECK_NO_CHANNEL, &site, "a completion queue without a channel is armed: its event comes nowhere");
 	if (r) {
 		r->cq.armed = true;
 		r->cq.polled_since = false;
-		r->cq.due_at_arm = r->cq.due > 0;
+		r->cq.due_at_arm = c.due;
 	}
 	pthread_mutex_unlock(&check_lock);
 	return o->ops.req_notify_cq(cq, solicited);

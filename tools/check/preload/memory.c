@@ -14,7 +14,8 @@ static __thread bool inside;
 
 struct going {
 	uint64_t from, to;
-	bool unmapped, in_flight, any;
+	uint32_t qpn; /* of the last queue pair that names it */
+	bool sent, received, any;
 };
 
 static bool overlaps(uint64_t from, uint64_t to, uint64_t addr, uint64_t length)
@@ -44,8 +45,16 @@ static bool look_at_qp(struct check_record *r, void *arg)
 {
 	struct going *g = arg;
 
-	if (r->pid == check_pid && !r->qp.failed)
-		g->in_flight |= queue_names(&r->qp.send, g) | queue_names(&r->qp.recv, g);
+	bool sent, received;
+
+	if (r->pid != check_pid || r->qp.failed)
+		return true;
+	sent = queue_names(&r->qp.send, g);
+	received = queue_names(&r->qp.recv, g);
+	if (sent || received)
+		g->qpn = r->qp.qpn;
+	g->sent |= sent;
+	g->received |= received;
 	return true;
 }
 
@@ -74,9 +83,10 @@ static void going(uint64_t from, uint64_t length, const char *call)
 	if (g.any)
 		check_each(QP, look_at_qp, &g);
 	pthread_mutex_unlock(&check_lock);
-	if (g.in_flight) {
+	if (g.sent || g.received) {
 		check_here(&site);
-		check_report(CHECK_FREED, &site, "%s takes memory away that a request names which was not completed", call);
+		check_report(CHECK_FREED, &site, "%s takes memory away that a %s of queue pair 0x%06x names which was not completed", call,
+			     g.sent ? "request" : "receive", g.qpn);
 	}
 	inside = false;
 }

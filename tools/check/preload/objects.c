@@ -206,7 +206,7 @@ static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t io
 	if ((uintptr_t)addr + length > check_high)
 		check_high = (uintptr_t)addr + length;
 	r->mr = (struct check_region){ .pd = mr->pd, .addr = iova, .length = length, .lkey = mr->lkey, .access = access,
-				       .plain = iova == (uintptr_t)addr };
+				       .plain = iova == (uintptr_t)addr && length < UINT64_MAX / 2 /* implicit ODP */ };
 	pthread_mutex_unlock(&check_lock);
 }
 
@@ -355,7 +355,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r) {
-		owed = r->cq.events - r->cq.acknowledged;
+		owed = pthread_equal(r->taker, pthread_self()) ? r->cq.events - r->cq.acknowledged : 0;
 		unread = r->cq.signaled && !r->cq.polled;
 		made = r->made;
 	}
@@ -413,6 +413,7 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq
 	if (r) {
 		r->cq.armed = false;
 		r->cq.events++;
+		r->taker = pthread_self();
 	}
 	pthread_mutex_unlock(&check_lock);
 	return err;
@@ -454,11 +455,20 @@ EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_att
 
 EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 {
+	struct check_record *r;
+	int err;
+
 	REAL(int, "ibv_destroy_srq", struct ibv_srq *);
 	if (is_gone(SRQ, srq))
 		return EINVAL;
 	look_at_async(SRQ, srq);
-	return ended(SRQ, srq, real(srq));
+	err = real(srq);
+	pthread_mutex_lock(&check_lock);
+	r = err == 0 ? check_find(SRQ, srq) : NULL;
+	if (r)
+		check_queue_drop(&r->srq);
+	pthread_mutex_unlock(&check_lock);
+	return ended(SRQ, srq, err);
 }
 
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
@@ -478,6 +488,21 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	return qp;
 }
 
+/* RESET and destruction leave no completions, those that were not read included; check_lock held. */
+static void drop_requests(struct check_record *r)
+{
+	struct check_record *cq = check_find(CQ, r->qp.recv_cq);
+
+	if (cq)
+		cq->cq.due -= cq->cq.due < r->qp.recv.n ? cq->cq.due : r->qp.recv.n;
+	cq = check_find(CQ, r->qp.send_cq);
+	for (unsigned i = 0; cq && i < r->qp.send.n; i++)
+		if (check_queue_at(&r->qp.send, i)->signaled && cq->cq.due)
+			cq->cq.due--;
+	check_queue_drop(&r->qp.send);
+	check_queue_drop(&r->qp.recv);
+}
+
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 {
 	struct check_record *r;
@@ -492,14 +517,19 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 	}
 	err = real(qp, a, mask);
 	pthread_mutex_lock(&check_lock);
+	r = err == 0 && mask & IBV_QP_STATE ? check_find(QP, qp) : NULL;
+	if (r)
+		r->qp.ready = a->qp_state >= IBV_QPS_RTR;
+	if (r && a->qp_state == IBV_QPS_ERR) {
+		check_queue_stop(&r->qp.send);
+		check_queue_stop(&r->qp.recv);
+	}
 	r = err == 0 && mask & IBV_QP_MAX_QP_RD_ATOMIC ? check_find(QP, qp) : NULL;
 	if (r)
 		r->qp.no_depth = a->max_rd_atomic == 0;
 	r = err == 0 && mask & IBV_QP_STATE && a->qp_state == IBV_QPS_RESET ? check_find(QP, qp) : NULL;
-	/* RESET drops requests without completions. */
 	if (r) {
-		check_queue_drop(&r->qp.send);
-		check_queue_drop(&r->qp.recv);
+		drop_requests(r);
 		r->qp.failed = false;
 		r->qp.after_error = 0;
 	}
@@ -509,7 +539,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 
 EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 {
-	struct check_record *r, *cq;
+	struct check_record *r;
 	int err;
 
 	REAL(int, "ibv_destroy_qp", struct ibv_qp *);
@@ -519,18 +549,8 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	err = real(qp);
 	pthread_mutex_lock(&check_lock);
 	r = err == 0 ? check_find(QP, qp) : NULL;
-	if (r) {
-		/* Its completions are gone, those that were not read as well. */
-		cq = check_find(CQ, r->qp.recv_cq);
-		if (cq)
-			cq->cq.due -= cq->cq.due < r->qp.recv.n ? cq->cq.due : r->qp.recv.n;
-		cq = check_find(CQ, r->qp.send_cq);
-		for (unsigned i = 0; cq && i < r->qp.send.n; i++)
-			if (check_queue_at(&r->qp.send, i)->signaled && cq->cq.due)
-				cq->cq.due--;
-		check_queue_drop(&r->qp.send);
-		check_queue_drop(&r->qp.recv);
-	}
+	if (r)
+		drop_requests(r);
 	pthread_mutex_unlock(&check_lock);
 	return ended(QP, qp, err);
 }

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define BUCKETS 1024u
@@ -198,6 +200,22 @@ static bool is_new(enum check_kind kind, const struct check_site *site)
 	return fresh;
 }
 
+/* The loader knows the program by the word that started it, which may be found by PATH alone. */
+static const char *path_of(const Dl_info *d)
+{
+	static char exe[PATH_MAX];
+	static const void *base;
+	ssize_t n;
+	Dl_info m;
+
+	if (!base) {
+		n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+		exe[n > 0 ? n : 0] = 0;
+		base = dladdr((const void *)getauxval(AT_PHDR), &m) ? m.dli_fbase : &base;
+	}
+	return d->dli_fbase == base && *exe ? exe : d->dli_fname;
+}
+
 /* The address before a return address lies in the call. */
 static int put_frames(char *to, size_t size, const struct check_site *site)
 {
@@ -211,7 +229,7 @@ static int put_frames(char *to, size_t size, const struct check_site *site)
 			continue;
 		if (n)
 			to[n++] = ' ';
-		for (const char *p = d.dli_fname; *p && n + 40 < size; p++)
+		for (const char *p = path_of(&d); *p && n + 40 < size; p++)
 			if (*p <= ' ')
 				n += (size_t)snprintf(to + n, size - n, "\\x%02x", (unsigned char)*p);
 			else
@@ -371,7 +389,9 @@ unsigned check_async(enum object kind, const void *ptr, int by)
 	r = check_find(kind, ptr);
 	if (r) {
 		r->async += by > 0 || r->async ? (unsigned)by : 0;
-		left = r->async;
+		if (by > 0)
+			r->async_taker = pthread_self();
+		left = pthread_equal(r->async_taker, pthread_self()) ? r->async : 0;
 	}
 	pthread_mutex_unlock(&check_lock);
 	return left;
