@@ -38,6 +38,9 @@ grep -q 'tests="1" failures="0"' "$work/junit.xml" || fault "the JUnit report wi
 # The program's own status goes first, with mistakes too.
 expect 7 "$DAPPLE" check -- sh -c "'$CHECK_WRONG'; exit 7"; has "8 mistakes"
 expect 143 "$DAPPLE" check -- sh -c 'kill $$'
+# Signals end the program, and the reports are printed.
+expect 1 "$DAPPLE" check -- sh -c "'$CHECK_WRONG'; kill -INT \$PPID; exit 0"; has "8 mistakes"
+expect 143 "$DAPPLE" check -- sh -c "'$CHECK_WRONG'; kill -TERM \$PPID; while :; do sleep 1; done"; has "8 mistakes"
 expect 2 "$DAPPLE" check --device nothing -- true; has "must be rxe, siw, mlx5, irdma or efa"
 expect 2 "$DAPPLE" check --format xml -- true; has "must be text, github or junit"
 expect 2 "$DAPPLE" check; has "the program to check is missing"

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,13 +97,36 @@ static int set_environment(const struct check *c)
 	return 0;
 }
 
+static volatile pid_t program;
+
+static void pass_on(int sig)
+{
+	if (program > 0)
+		kill(program, sig);
+}
+
+/* What ends the program is not the end of the report: keys of the terminal reach both, SIGTERM is passed on. */
+static void outlive(bool on)
+{
+	struct sigaction ignore = { .sa_handler = on ? SIG_IGN : SIG_DFL }, pass = { .sa_handler = on ? pass_on : SIG_DFL };
+
+	sigaction(SIGINT, &ignore, NULL);
+	sigaction(SIGQUIT, &ignore, NULL);
+	sigaction(SIGTERM, &pass, NULL);
+}
+
 static int run(const struct check *c, char **words)
 {
-	pid_t pid = fork();
 	int status;
+	pid_t pid;
 
+	outlive(true);
+	program = pid = fork();
 	if (pid == 0) {
-		int r = set_environment(c);
+		int r;
+
+		outlive(false);
+		r = set_environment(c);
 
 		_exit(r ? r : run_exec(words));
 	}

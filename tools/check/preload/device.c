@@ -3,12 +3,12 @@
  * Limits of other adapters, for programs that ask for more than those have (dapple check --device). 0: the firmware of each
  * adapter says it.
  *
- *      rxe    Linux 6.1, rxe_param.h
- *      siw    Linux 6.1, siw.h: SIW_MAX_QP_WR, SIW_MAX_SGE, SIW_MAX_INLINE
+ *      rxe    Linux 6.1, enum rxe_device_param
+ *      siw    Linux 6.1, SIW_MAX_QP_WR, SIW_MAX_SGE, SIW_MAX_INLINE
  *      mlx5   Linux 6.1, mlx5_ib_query_device() with the WQEs of 512 octets and log_max_qp_sz 15 of ConnectX-4 to 7
  *      irdma  Linux 6.1, with an E810: IRDMA_MAX_QP_WRS(8), IRDMA_MAX_WQ_FRAGMENT_COUNT,
  *             IRDMA_MAX_INLINE_DATA_SIZE, IRDMA_MAX_CQ_SIZE
- *      efa    Linux 6.1, efa_io_defs.h: EFA_IO_TX_DESC_NUM_BUFS, EFA_IO_TX_DESC_INLINE_MAX_SIZE
+ *      efa    Linux 6.1, EFA_IO_TX_DESC_NUM_BUFS, EFA_IO_TX_DESC_INLINE_MAX_SIZE
  */
 #include "check.h"
 
