@@ -64,7 +64,7 @@ static void tick_x(const struct svg *s, double x)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%g", x);
+	snprintf(text, sizeof(text), "%g", x == 0 ? 0.0 : x); /* not -0 */
 	fprintf(s->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", at_x(s, x), top(s), at_x(s, x),
 		bottom(s));
 	label(s, at_x(s, x), bottom(s) + 15, "middle", 11, text);
