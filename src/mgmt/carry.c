@@ -22,7 +22,7 @@ static bool is_mcast_lid(uint16_t lid)
 	return lid >= MAD_LID_MCAST && lid != MAD_LID_PERMISSIVE;
 }
 
-static bool has_lid(const struct fab_port *p, uint16_t lid)
+bool fab_port_has_lid(const struct fab_port *p, uint16_t lid)
 {
 	uint16_t base = fab_port_lid(p);
 
@@ -88,7 +88,7 @@ static struct fab_load load_of(const struct mad *m)
 }
 
 /* A packet is damaged on the link with the probability that the user set. Errors raise notice 129 at the threshold. */
-static bool is_damaged(struct fab_port *at)
+bool fab_link_damages(struct fab_port *at)
 {
 	struct fab *f = at->node->fabric;
 	uint64_t limit = wire_get_PORT_INFO_local_phy_errors(at->info);
@@ -113,19 +113,14 @@ static bool may_leave(const struct fab_port *out, const struct mad *m)
 
 static bool may_enter(struct fab_port *at, const struct mad *m)
 {
-	if (m->dqpn == 0)
-		return true;
-	if (fab_port_state(at) < FAB_ARMED)
-		return false;
-	fab_port_advance(at, FAB_ACTIVE);	/* 7.2.7: the first data packet */
-	return true;
+	return m->dqpn == 0 || fab_link_takes(at);
 }
 
 static struct fab_port *arrive(struct fab_port *at, const struct mad *m)
 {
 	struct fab_load l = load_of(m);
 
-	if (is_damaged(at))
+	if (fab_link_damages(at))
 		return NULL;
 	if (!may_enter(at, m)) {
 		drop(at, FAB_C_RCV_ERRORS);
@@ -158,40 +153,62 @@ static struct fab_port *cross(struct fab_port *out, struct mad *m)
 /* --- one node --- */
 
 /* Partition enforcement of an external switch port (10.9.6); QP0 is exempt. */
-static bool may_pass(struct fab_port *p, bool inbound, uint16_t slid, uint16_t dlid, unsigned sl, uint16_t pkey)
+bool fab_enforce(struct fab_port *p, bool inbound, const struct fab_head *h)
 {
 	bool on = inbound ? wire_get_PORT_INFO_enforce_inbound(p->info) : wire_get_PORT_INFO_enforce_outbound(p->info);
 
-	if (!on || enforcement_passes(p, inbound, pkey))
+	if (!on || enforcement_passes(p, inbound, h->pkey))
 		return true;
 	drop(p, inbound ? FAB_C_RCV_CONSTRAINT : FAB_C_XMIT_CONSTRAINT);
-	fab_trap_switch_p_key(p, slid, dlid, sl, pkey);
+	fab_trap_switch_p_key(p, h->slid, h->dlid, h->sl, h->pkey);
 	return false;
+}
+
+/* The port of the linear table, or NULL. */
+static struct fab_port *look_up(struct fab_node *n, struct fab_port *in, uint16_t dlid, unsigned hops)
+{
+	unsigned num = fab_switch_port(n->sw, dlid);
+	struct fab_port *at = in ? in : &n->ports[0];
+
+	if (num <= n->n_ports && hops <= FAB_HOPS_MAX)
+		return &n->ports[num];
+	at->count.c[num > n->n_ports ? FAB_C_DLID_MAPPING : FAB_C_LOOPING]++;
+	drop(at, FAB_C_RCV_SWITCH_RELAY);
+	return NULL;
+}
+
+struct fab_port *fab_relay(struct fab_node *n, struct fab_port *in, const struct fab_head *h, unsigned hops)
+{
+	struct fab_port *out = fab_port_has_lid(&n->ports[0], h->dlid) ? &n->ports[0] : look_up(n, in, h->dlid, hops);
+
+	if (!out || !out->num)
+		return out;
+	return (!in || fab_enforce(in, true, h)) && fab_enforce(out, false, h) ? out : NULL;
+}
+
+static struct fab_head head_of(const struct mad *m)
+{
+	return (struct fab_head){ .slid = m->slid, .dlid = m->dlid, .pkey = m->pkey, .sl = m->sl };
 }
 
 /* By LID at a switch. `in` is NULL if the switch itself sends. */
 static enum way lid_way_switch(struct fab_node *n, struct fab_port *in, struct mad *m, struct fab_port **ret_out)
 {
-	unsigned num;
+	struct fab_head h = head_of(m);
+	struct fab_port *out;
 
-	if (has_lid(&n->ports[0], m->dlid) || (m->dlid == MAD_LID_PERMISSIVE && in))
+	if (m->dlid == MAD_LID_PERMISSIVE && in)
 		return WAY_HERE;
 	if (is_mcast_lid(m->dlid))
 		return WAY_SPREAD;
-	num = fab_switch_port(n->sw, m->dlid);
-	if (num == 0)
+	out = m->dqpn || fab_port_has_lid(&n->ports[0], m->dlid) ? fab_relay(n, in, &h, m->hops + 1u)
+								    : look_up(n, in, m->dlid, m->hops + 1u);
+	if (!out)
+		return WAY_DROP;
+	if (!out->num)
 		return WAY_HERE;
-	if (num > n->n_ports || m->hops++ >= FAB_HOPS_MAX) {
-		struct fab_port *at = in ? in : &n->ports[0];
-
-		at->count.c[num > n->n_ports ? FAB_C_DLID_MAPPING : FAB_C_LOOPING]++;
-		drop(at, FAB_C_RCV_SWITCH_RELAY);
-		return WAY_DROP;
-	}
-	*ret_out = &n->ports[num];
-	if (m->dqpn && ((in && !may_pass(in, true, m->slid, m->dlid, m->sl, m->pkey)) ||
-			!may_pass(*ret_out, false, m->slid, m->dlid, m->sl, m->pkey)))
-		return WAY_DROP;
+	m->hops++;
+	*ret_out = out;
 	return WAY_OUT;
 }
 
@@ -199,7 +216,7 @@ static enum way lid_way(struct fab_node *n, struct fab_port *in, struct mad *m, 
 {
 	if (n->type == FAB_SWITCH)
 		return lid_way_switch(n, in, m, ret_out);
-	if (has_lid(in, m->dlid) || m->dlid == MAD_LID_PERMISSIVE || is_mcast_lid(m->dlid))
+	if (fab_port_has_lid(in, m->dlid) || m->dlid == MAD_LID_PERMISSIVE || is_mcast_lid(m->dlid))
 		return WAY_HERE;
 	drop(in, FAB_C_RCV_ERRORS);
 	return WAY_DROP;
@@ -378,7 +395,7 @@ static void travel(struct fab_port *from, struct mad *m)
 
 	if (is_directed(m) && m->dlid == MAD_LID_PERMISSIVE)
 		w = directed_way(n, NULL, m, &out);
-	else if (has_lid(from, m->dlid))
+	else if (fab_port_has_lid(from, m->dlid))
 		w = is_directed(m) ? directed_way(n, NULL, m, &out) : WAY_HERE;
 	else
 		w = n->type == FAB_SWITCH ? lid_way_switch(n, NULL, m, &out) : WAY_OUT;
@@ -416,9 +433,17 @@ void fab_arrive(struct fab_port *at, const struct mad *m)
 
 /* --- routes of data --- */
 
-static bool link_passes(const struct fab_port *out)
+bool fab_link_passes(const struct fab_port *out)
 {
 	return fab_port_is_up(out) && fab_port_state(out) == FAB_ACTIVE;
+}
+
+bool fab_link_takes(struct fab_port *in)
+{
+	if (fab_port_state(in) < FAB_ARMED)
+		return false;
+	fab_port_advance(in, FAB_ACTIVE);
+	return true;
 }
 
 static enum fab_verdict add_link(struct fab_port *out, struct fab_route *r)
@@ -427,7 +452,7 @@ static enum fab_verdict add_link(struct fab_port *out, struct fab_route *r)
 
 	if (!out->peer && !out->is_trunk)
 		return FAB_NO_LINK;
-	if (!link_passes(out))
+	if (!fab_link_passes(out))
 		return FAB_NOT_ACTIVE;
 	if (r->n_ports + 2 > FAB_ROUTE_PORTS)
 		return FAB_LOOP;
@@ -438,9 +463,8 @@ static enum fab_verdict add_link(struct fab_port *out, struct fab_route *r)
 	r->ports[r->n_ports++] = out;
 	if (!out->peer)
 		return FAB_TRUNK;
-	if (fab_port_state(out->peer) < FAB_ARMED)
+	if (!fab_link_takes(out->peer))
 		return FAB_NOT_ACTIVE;
-	fab_port_advance(out->peer, FAB_ACTIVE);
 	r->ports[r->n_ports++] = out->peer;
 	r->has_fault |= out->peer->fault.errors_ppm != 0;
 	return FAB_PASSES;
@@ -469,19 +493,17 @@ static enum fab_verdict next_port(struct fab_node *n, struct fab_port *in, uint1
 	return FAB_PASSES;
 }
 
-static enum fab_verdict follow(struct fab_port *from, uint16_t dlid, uint16_t pkey, struct fab_route *r)
+/* out: the port by which the packet leaves its first node, if v is FAB_PASSES. */
+static enum fab_verdict follow(struct fab_port *out, enum fab_verdict v, uint16_t dlid, uint16_t pkey, struct fab_route *r)
 {
-	struct fab_port *out = from, *in = NULL;
-	enum fab_verdict v = FAB_PASSES;
+	struct fab_port *in;
 
-	if (from->node->type == FAB_SWITCH)
-		v = next_port(from->node, NULL, dlid, pkey, &out);
 	while (v == FAB_PASSES) {
 		v = add_link(out, r);
 		if (v != FAB_PASSES)
 			break;
 		in = out->peer;
-		if (has_lid(fab_port_base(in), dlid)) {
+		if (fab_port_has_lid(fab_port_base(in), dlid)) {
 			r->end = fab_port_base(in);
 			return FAB_PASSES;
 		}
@@ -492,19 +514,55 @@ static enum fab_verdict follow(struct fab_port *from, uint16_t dlid, uint16_t pk
 	return v;
 }
 
-void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey, struct fab_route *ret)
+static void begin_route(const struct fab_port *at, struct fab_route *ret)
 {
 	ret->end = NULL;
 	ret->n_ports = 0;
 	ret->has_fault = false;
-	ret->mtu = (uint8_t)wire_get_PORT_INFO_neighbor_mtu(from->info);
-	ret->rate = (uint16_t)fab_port_rate(from);
-	if (has_lid(from, dlid)) {
+	ret->mtu = (uint8_t)wire_get_PORT_INFO_neighbor_mtu(at->info);
+	ret->rate = (uint16_t)fab_port_rate(at);
+}
+
+void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey, struct fab_route *ret)
+{
+	enum fab_verdict v = FAB_PASSES;
+	struct fab_port *out = from;
+
+	begin_route(from, ret);
+	if (fab_port_has_lid(from, dlid)) {
 		ret->end = from;
 		ret->verdict = FAB_PASSES;
 		return;
 	}
-	ret->verdict = follow(from, dlid, pkey, ret);
+	if (from->node->type == FAB_SWITCH)
+		v = next_port(from->node, NULL, dlid, pkey, &out);
+	ret->verdict = follow(out, v, dlid, pkey, ret);
+}
+
+void fab_route_from(struct fab_port *in, uint16_t dlid, uint16_t pkey, struct fab_route *ret)
+{
+	enum fab_verdict v = FAB_WRONG_LID;
+	struct fab_port *out = NULL;
+
+	begin_route(in, ret);
+	ret->verdict = FAB_NOT_ACTIVE;
+	if (!fab_link_takes(in))
+		return;
+	if (fab_port_has_lid(fab_port_base(in), dlid)) {
+		ret->end = fab_port_base(in);
+		ret->verdict = FAB_PASSES;
+		return;
+	}
+	if (in->node->type == FAB_SWITCH)
+		v = next_port(in->node, in, dlid, pkey, &out);
+	ret->verdict = follow(out, v, dlid, pkey, ret);
+}
+
+void fab_route_enter(struct fab_port *in, unsigned sl, uint64_t packets, uint64_t words)
+{
+	struct fab_load l = { .packets = packets, .words = words, .sl = (uint8_t)sl };
+
+	fab_count_rcv(in, &l);
 }
 
 void fab_route_count(const struct fab_route *r, unsigned sl, uint64_t packets, uint64_t words)
@@ -529,7 +587,7 @@ bool fab_route_cross(const struct fab_route *r, unsigned sl, uint64_t words)
 	for (i = 0; i + 1 < r->n_ports; i += 2) {
 		l.vl = (uint8_t)fab_port_vl(r->ports[i], i ? r->ports[i - 1]->num : 0, sl);
 		fab_count_xmit(r->ports[i], &l);
-		if (is_damaged(r->ports[i + 1]))
+		if (fab_link_damages(r->ports[i + 1]))
 			return false;
 		fab_count_rcv(r->ports[i + 1], &l);
 	}
@@ -548,14 +606,26 @@ struct spreading {
 
 static void spread_at(struct fab_port *at, const struct spreading *s, unsigned hops);
 
+static void leave_by_trunk(struct fab_port *out, const struct spreading *s)
+{
+	if (!out->is_trunk)
+		return;
+	if (s->load.packets)
+		fab_count_xmit(out, &s->load);
+	s->leaf(s->arg, out);
+}
+
 static bool spread_over(struct fab_port *out, const struct spreading *s, unsigned hops)
 {
 	struct fab *f = out->node->fabric;
 
-	if (!link_passes(out) || !out->peer || fab_port_state(out->peer) < FAB_ARMED || !f->spread_left)
+	if (!fab_link_passes(out) || !f->spread_left || (out->peer && !fab_link_takes(out->peer)))
 		return false;
 	f->spread_left--;
-	fab_port_advance(out->peer, FAB_ACTIVE);
+	if (!out->peer) {
+		leave_by_trunk(out, s);
+		return out->is_trunk;
+	}
 	if (s->load.packets) {
 		fab_count_xmit(out, &s->load);
 		fab_count_rcv(out->peer, &s->load);
@@ -599,9 +669,22 @@ enum fab_verdict fab_multicast(struct fab_port *from, uint16_t mlid, unsigned sl
 		spread_at(from, &s, 0);
 		return FAB_PASSES;
 	}
-	if (!from->peer)
+	if (!from->peer && !from->is_trunk)
 		return FAB_NO_LINK;
 	return spread_over(from, &s, 0) ? FAB_PASSES : FAB_NOT_ACTIVE;
+}
+
+void fab_multicast_from(struct fab_port *in, uint16_t mlid, unsigned sl, uint16_t pkey, uint64_t packets, uint64_t words,
+			void (*leaf)(void *arg, struct fab_port *port), void *arg)
+{
+	struct spreading s = { .mlid = mlid, .pkey = pkey, .leaf = leaf, .arg = arg,
+			       .load = { .packets = packets, .words = words, .sl = (uint8_t)sl, .is_mcast = true } };
+
+	if (!fab_link_takes(in))
+		return;
+	in->node->fabric->spread_left = SPREAD_MAX;
+	fab_count_rcv(in, &s.load);
+	spread_at(in, &s, 0);
 }
 
 struct fab_port *fab_port_by_lid(const struct fab *f, uint16_t lid)
@@ -612,7 +695,7 @@ struct fab_port *fab_port_by_lid(const struct fab *f, uint16_t lid)
 	ut_list_each(n, &f->nodes, link) {
 		last = n->type == FAB_SWITCH ? 0 : n->n_ports;
 		for (i = n->type == FAB_SWITCH ? 0 : 1; i <= last; i++)
-			if (has_lid(&n->ports[i], lid))
+			if (fab_port_has_lid(&n->ports[i], lid))
 				return &n->ports[i];
 	}
 	return NULL;

@@ -89,6 +89,8 @@ struct fab_ops {
 	void (*depart)(void *ctx, struct fab_port *port, const struct mad *mad);
 	/* A MAD leaves a port over its link; errors of the link come behind it. Default: nothing. */
 	void (*crossed)(void *ctx, const struct fab_port *out, const struct mad *mad);
+	/* The same of a data packet that travels hop by hop (hop.h), LRH to ICRC. Default: nothing. */
+	void (*passed)(void *ctx, const struct fab_port *out, const uint8_t *bytes, size_t len);
 	/* State of a port whose link is a trunk has changed: the other end must learn it. Default: nothing. */
 	void (*trunk_changed)(void *ctx, struct fab_port *port);
 };
@@ -128,6 +130,7 @@ struct fab_port {
 	struct fab_timer lease;		/* of the M_Key (IBTA 14.2.4.2) */
 	struct fab_samples *samples;	/* PortSamplesControl; NULL: never set */
 	struct fab_counters count;
+	struct hop_port *hop;		/* queues of data packets (hop.h); NULL: none have waited here */
 	void *user;			/* of the fabric process: attachments */
 };
 
@@ -156,6 +159,7 @@ struct fab {
 	struct ut_list nodes;
 	uint32_t n_nodes, next_index;
 	struct ut_heap timers;
+	uint32_t region;		/* of addresses: see pks_address(); 0 without trunks */
 	uint32_t spread_left;		/* links that the multicast packet under way may still cross */
 	struct ut_rng rng;		/* link faults */
 	struct fab_table *by_name, *by_guid;

@@ -53,13 +53,13 @@ static void tell_members(struct pks_port *at, const struct pks_process *but)
 			p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 
-void pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx)
-{
-	*s = (struct pks){ .fabric = f, .ops = ops, .ctx = ctx };
-}
-
 void pks_fini(struct pks *s)
 {
+	hop_free(s->hop);
+	s->hop = NULL;
+	free(s->far);
+	s->far = NULL;
+	s->n_far = s->cap_far = 0;
 	ut_idtab_fini(&s->ports);
 }
 
@@ -69,6 +69,7 @@ int pks_add(struct pks *s, struct fab_port *port, struct pks_process *p)
 
 	*p = (struct pks_process){ .pks = s, .slot = PKS_NO_SLOT };
 	ut_list_init(&p->node);
+	ut_list_init(&p->waiting);
 	if (!at)
 		at = make_port(s, port);
 	if (!at)
@@ -85,6 +86,11 @@ void pks_remove(struct pks_process *p)
 	free(p->groups);
 	p->groups = NULL;
 	p->n_groups = p->cap = 0;
+	if (p->pks->hop)
+		hop_forget(p->pks->hop, p);
+	ut_list_del(&p->waiting);
+	free(p->train);
+	p->train = NULL;
 	if (!at)
 		return;
 	p->at = NULL;
@@ -345,22 +351,49 @@ static void over_faults(struct pks_process *from, const struct run *r, const str
 	}
 }
 
-static void unicast(struct pks_process *from, const struct run *r, const struct way *w)
+/* Each packet is a datagram there. */
+static void over_trunk(struct pks_process *from, const struct run *r, const struct way *w, const struct fab_route *way)
 {
-	const struct fab_route *way;
+	struct pks *s = from->pks;
+	size_t at;
+
+	if (!way->has_fault)
+		fab_route_count(way, w->sl, r->packets, r->len / 4);
+	for (at = 0; at < r->len; at += r->seg) {
+		size_t len = r->len - at < r->seg ? r->len - at : r->seg;
+
+		if (!s->ops->depart || (way->has_fault && !fab_route_cross(way, w->sl, len / 4)))
+			from->counts.lost++;
+		else
+			s->ops->depart(s->ctx, way->ports[way->n_ports - 1], r->at + at, len);
+	}
+}
+
+/* Each packet by itself, from the queues of the port on. */
+static void by_hops(struct pks_process *from, const struct run *r)
+{
+	size_t at;
+
+	for (at = 0; at < r->len; at += r->seg)
+		hop_send(from->pks->hop, from->at->port, r->at + at, r->len - at < r->seg ? r->len - at : r->seg, from,
+			 from->pks->now);
+}
+
+/* Along a route that has been found. */
+static void forward(struct pks_process *from, const struct run *r, const struct way *w, const struct fab_route *way)
+{
 	struct pks_process *to;
 
-	if (w->special && !is_connection_management(r)) {
-		send_mad(from, r);
-		return;
-	}
-	way = route(from, w);
-	if (way->verdict != FAB_PASSES) {
+	if (way->verdict != FAB_PASSES && way->verdict != FAB_TRUNK) {
 		from->counts.unrouted += r->packets;
 		return;
 	}
 	if (way->n_ports && r->longest > (128u << way->mtu) + HEADERS_MAX) {
 		from->counts.too_long += r->packets;
+		return;
+	}
+	if (way->verdict == FAB_TRUNK) {
+		over_trunk(from, r, w, way);
 		return;
 	}
 	if (way->has_fault) {
@@ -373,6 +406,16 @@ static void unicast(struct pks_process *from, const struct run *r, const struct 
 		from->counts.no_process += r->packets;
 	else if (!give(to, r))
 		from->counts.lost += r->packets;
+}
+
+static void unicast(struct pks_process *from, const struct run *r, const struct way *w)
+{
+	if (w->special && !is_connection_management(r))
+		send_mad(from, r);
+	else if (from->pks->hop && !fab_port_has_lid(from->at->port, w->dlid))
+		by_hops(from, r);
+	else
+		forward(from, r, w, route(from, w));
 }
 
 /* Copies of a run for the members at one port. */
@@ -396,8 +439,15 @@ static void give_members(const struct spread *s, struct pks_port *at)
 static void leaf(void *arg, struct fab_port *port)
 {
 	const struct spread *s = arg;
+	const struct pks *p = s->from->pks;
+	size_t at;
 
-	give_members(s, find_port(s->from->pks, port));
+	if (!port->is_trunk || port->peer) {
+		give_members(s, find_port(s->from->pks, port));
+		return;
+	}
+	for (at = 0; p->ops->depart && at < s->r->len; at += s->r->seg)
+		p->ops->depart(p->ctx, port, s->r->at + at, s->r->len - at < s->r->seg ? s->r->len - at : s->r->seg);
 }
 
 /* Members at the sender's own port have their copies from the adapter, not from the switch (IBTA 10.5.2). */
@@ -410,6 +460,11 @@ static void multicast(struct pks_process *from, const struct run *r, const struc
 		from->counts.malformed += r->packets;
 		return;
 	}
+	if (from->pks->hop) {
+		by_hops(from, r);
+		give_members(&s, from->at);
+		return;
+	}
 	v = fab_multicast(from->at->port, w->dlid, w->sl, w->pkey, r->packets, r->len / 4, leaf, &s);
 	if (v == FAB_PASSES)
 		give_members(&s, from->at);
@@ -417,18 +472,11 @@ static void multicast(struct pks_process *from, const struct run *r, const struc
 		from->counts.unrouted += r->packets;
 }
 
-static bool has_lid(const struct fab_port *port, uint16_t lid)
-{
-	unsigned lmc = fab_port_lmc(port);
-
-	return fab_port_lid(port) && lid >> lmc == fab_port_lid(port) >> lmc;
-}
-
 static void carry(struct pks_process *from, const struct run *r, const struct way *w)
 {
 	from->counts.packets += r->packets;
 	from->counts.bytes += r->len;
-	if (!has_lid(from->at->port, w->slid))
+	if (!fab_port_has_lid(from->at->port, w->slid))
 		from->counts.forged += r->packets;
 	else if (w->dlid >= MAD_LID_MCAST)
 		multicast(from, r, w);
@@ -467,6 +515,190 @@ static void train(struct pks_process *from, const uint8_t *at, size_t len, uint1
 	}
 	if (r.packets && from->at)
 		carry(from, &r, &w);
+	if (from->at && hop_is_full(from->at->port))
+		from->pks->ops->pause(from->pks->ctx, from, true);
+}
+
+/* --- packets that travel hop by hop --- */
+
+/* Sends the packets that wait for a process. */
+static void flush(struct pks_process *to)
+{
+	struct run r = { .at = to->train, .len = to->train_len, .seg = to->train_seg, .packets = to->train_packets };
+	struct pks_process *from = to->train_from;
+
+	ut_list_del(&to->waiting);
+	ut_list_init(&to->waiting);
+	to->train_len = to->train_packets = 0;
+	to->train_from = NULL;
+	if (!give(to, &r) && from)
+		from->counts.lost += r.packets;
+	if (from)
+		to->pks->ops->sent_for(to->pks->ctx, from);
+}
+
+/* A train ends with a packet that is shorter than the first. */
+static bool is_whole(const struct pks_process *to, size_t len)
+{
+	return to->train_len + len > PKT_TRAIN_BYTES || to->train_packets == PKT_TRAIN_PACKETS || len > to->train_seg ||
+	       to->train_len % to->train_seg;
+}
+
+static void put(struct pks_process *to, struct pks_process *from, const uint8_t *bytes, size_t len)
+{
+	if (to->train_packets && is_whole(to, len))
+		flush(to);
+	if (!to->train)
+		to->train = ut_malloc(PKT_TRAIN_BYTES);
+	if (!to->train) {
+		if (from)
+			from->counts.lost++;
+		return;
+	}
+	if (!to->train_packets) {
+		ut_list_add_tail(&to->pks->waiting, &to->waiting);
+		to->train_seg = (uint16_t)len;
+	}
+	memcpy(to->train + to->train_len, bytes, len);
+	to->train_len += (uint32_t)len;
+	to->train_packets++;
+	to->train_from = from;
+}
+
+static void put_members(struct pks_port *at, const struct way *w, struct pks_process *from, const uint8_t *bytes, size_t len)
+{
+	struct pks_process *p;
+
+	if (!at)
+		return;
+	ut_list_each(p, &at->processes, node)
+		if (p->slot != PKS_NO_SLOT && find_group(p, w->mgid) >= 0)
+			put(p, from, bytes, len);
+}
+
+/* A slot of hop_ops: one packet. */
+static void arrived(void *ctx, struct fab_port *port, const uint8_t *bytes, size_t len, void *from)
+{
+	struct pks *s = ctx;
+	struct pks_process *sender = from, *to;
+	struct run r = { .at = bytes, .len = len, .seg = (uint16_t)len, .packets = 1 };
+	struct wire_link_packet p;
+	struct way w;
+
+	if (!read_way(bytes, len, &w, &p))
+		return;
+	if (w.dlid >= MAD_LID_MCAST) {
+		put_members(find_port(s, port), &w, sender, bytes, len);
+		return;
+	}
+	to = receiver(find_port(s, port), &r, &w);
+	if (to)
+		put(to, sender, bytes, len);
+	else if (sender)
+		sender->counts.no_process++;
+}
+
+static void has_room(void *ctx, struct fab_port *port)
+{
+	struct pks *s = ctx;
+	struct pks_port *at = find_port(s, port);
+	struct pks_process *p;
+
+	if (!at)
+		return;
+	ut_list_each(p, &at->processes, node)
+		s->ops->pause(s->ctx, p, false);
+}
+
+static const struct hop_ops hops = { .deliver = arrived, .drained = has_room };
+
+int pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx, bool is_hopping)
+{
+	*s = (struct pks){ .fabric = f, .ops = ops, .ctx = ctx };
+	s->stranger = (struct pks_process){ .pks = s, .slot = PKS_NO_SLOT };
+	ut_list_init(&s->waiting);
+	ut_list_init(&s->stranger.waiting);
+	if (is_hopping)
+		s->hop = hop_new(f, &hops, s);
+	return is_hopping && !s->hop ? -ENOMEM : 0;
+}
+
+void pks_run(struct pks *s, uint64_t now)
+{
+	struct pks_process *to;
+
+	s->now = now;
+	if (s->hop)
+		hop_run(s->hop, now);
+	while ((to = ut_list_first(&s->waiting, struct pks_process, waiting)))
+		flush(to);
+}
+
+uint64_t pks_next(const struct pks *s)
+{
+	return s->hop ? hop_next(s->hop) : UT_NEVER;
+}
+
+/* --- trunks --- */
+
+void pks_arrive(struct pks *s, struct fab_port *at, const uint8_t *packet, size_t len)
+{
+	struct run r = { .at = packet, .len = len, .seg = (uint16_t)len, .packets = 1, .longest = (uint32_t)len };
+	struct spread spread = { &s->stranger, &r, NULL };
+	struct wire_link_packet p;
+	struct fab_route way;
+	struct way w;
+
+	if (len > UINT16_MAX || !read_way(packet, len, &w, &p)) {
+		s->stranger.counts.malformed++;
+		return;
+	}
+	s->stranger.counts.packets++;
+	spread.w = &w;
+	if (w.dlid < MAD_LID_MCAST) {
+		fab_route_from(at, w.dlid, w.pkey, &way);
+		fab_route_enter(at, w.sl, 1, len / 4);
+		if (!w.special || is_connection_management(&r))
+			forward(&s->stranger, &r, &w, &way);
+	} else if (w.grh && w.special == TO_GROUP) {
+		fab_multicast_from(at, w.dlid, w.sl, w.pkey, 1, len / 4, leaf, &spread);
+	}
+}
+
+static struct pks_far *find_far(const struct pks *s, uint32_t ip, uint64_t guid)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n_far; i++)
+		if (ip ? s->far[i].ip == ip : s->far[i].guid == guid)
+			return &s->far[i];
+	return NULL;
+}
+
+int pks_far_add(struct pks *s, const struct pks_far *h)
+{
+	struct pks_far *old = find_far(s, 0, h->guid);
+
+	if (old) {
+		*old = *h;
+		return 0;
+	}
+	if (s->n_far == s->cap_far) {
+		uint32_t cap = s->cap_far ? 2 * s->cap_far : 16;
+		void *v = ut_realloc(s->far, cap * sizeof(*s->far));
+
+		if (!v)
+			return -ENOMEM;
+		s->far = v;
+		s->cap_far = cap;
+	}
+	s->far[s->n_far++] = *h;
+	return 0;
+}
+
+void pks_far_clear(struct pks *s)
+{
+	s->n_far = 0;
 }
 
 /* --- routes for senders that carry packets by other ways --- */
@@ -479,9 +711,12 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 	const struct fab_route *r = route(p, &w);
 
 	m.u.routed = (struct pkt_routed){ .number = q->number, .generation = p->pks->fabric->generation,
-					  .verdict = has_lid(p->at->port, q->slid) ? (uint32_t)r->verdict : FAB_WRONG_LID };
+					  .verdict = fab_port_has_lid(p->at->port, q->slid) ? (uint32_t)r->verdict : FAB_WRONG_LID };
 	if (!m.u.routed.verdict && !fab_port_admits(r->end, q->pkey))
 		m.u.routed.verdict = FAB_PKEY_REFUSED;
+	/* Each packet has to come here: for its way, or for its luck. */
+	if (!m.u.routed.verdict && r->n_ports && (p->pks->hop || r->has_fault))
+		m.u.routed.verdict = FAB_HOPS;
 	if (!m.u.routed.verdict) {
 		m.u.routed.guid = r->end->guid;
 		m.u.routed.mtu = r->n_ports ? 128u << r->mtu : 4096u;
@@ -493,7 +728,11 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 
 uint32_t pks_address(const struct fab_node *n)
 {
-	return n->type == FAB_CA && n->index < 0x1fffe ? PKT_IP_FIRST + n->index + 1 : 0;
+	uint32_t region = n->fabric->region;
+
+	if (n->type != FAB_CA || n->index >= (region ? PKS_REGION - 2 : 0x1fffe))
+		return 0;
+	return PKT_IP_FIRST + region * PKS_REGION + n->index + 1;
 }
 
 static const struct fab_port *by_address(const struct fab *f, uint32_t ip)
@@ -512,11 +751,14 @@ static void answer_find(struct pks_process *p, const struct pkt_find *q)
 	const struct iovec iov = { &m, pkt_length(PKT_FOUND) };
 	const struct fab *f = p->pks->fabric;
 	const struct fab_port *port = q->ip ? by_address(f, q->ip) : fab_port_by_guid(f, q->guid);
+	const struct pks_far *far = find_far(p->pks, q->ip, q->guid);
 
 	if (port)
 		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? pks_address(port->node) : 0,
 						.lid = fab_port_lid(port), .guid = port->guid,
 						.prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
+	else if (far)
+		m.u.found = (struct pkt_found){ .ip = far->ip, .lid = far->lid, .guid = far->guid, .prefix = far->prefix };
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 

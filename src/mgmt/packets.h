@@ -11,6 +11,9 @@
  *	                                 communication ID, requests to any process; other classes to the model
  *
  * A route is kept while the model's generation stands, and the ports that it passes count each packet.
+ *
+ * With is_hopping there are no routes: a packet that leaves its port goes through the switches by itself (hop.h), in
+ * pks_run(), and other ways than this one are refused. Loopback and MADs to QP1 are as before.
  */
 #ifndef MGMT_PACKETS_H
 #define MGMT_PACKETS_H
@@ -18,6 +21,7 @@
 #include "link/fabric/packets.h"
 #include "mgmt/carry.h"
 #include "mgmt/fabric.h"
+#include "mgmt/hop.h"
 #include "util/idtab.h"
 #include "util/list.h"
 
@@ -29,12 +33,27 @@
 #define PKS_NO_SLOT 0xffffu
 #define PKS_ROUTES 16u  /* kept for a process; a power of two */
 #define PKS_GROUPS_MAX 4096u /* of a process */
+#define PKS_REGION 2048u /* addresses of a fabric process that has trunks */
+#define PKS_REGIONS 64u  /* 0: without trunks, all addresses */
 
 struct pks_process;
 
 struct pks_ops {
 	/* Sends a message to a process. Returns false if it does not read: the message is lost. */
 	bool (*send)(void *ctx, struct pks_process *p, const struct iovec *iov, int n);
+	/* The port of the process is full: no message of it shall be read; or it has room again. Of a fabric that is_hopping. */
+	void (*pause)(void *ctx, struct pks_process *p, bool on);
+	/* A packet of this process was sent to another one in pks_run(), not in pks_receive(). */
+	void (*sent_for)(void *ctx, struct pks_process *p);
+	/* A packet, LRH to ICRC, leaves by the trunk of this port. NULL: it is lost. */
+	void (*depart)(void *ctx, struct fab_port *trunk, const uint8_t *packet, size_t len);
+};
+
+/* A host in the fabric process at the other end of a trunk: its first port. */
+struct pks_far {
+	uint32_t ip;              /* host order */
+	uint16_t lid;
+	uint64_t guid, prefix;
 };
 
 /* An end port of the model that has processes. */
@@ -73,19 +92,33 @@ struct pks_process {
 	uint32_t n_groups, cap;
 	struct pks_counts counts;
 	struct pks_kept kept[PKS_ROUTES];
+	/* Packets that have come hop by hop in this pks_run(), for one message. */
+	struct ut_list waiting;   /* pks.waiting while there are some */
+	uint8_t *train;           /* NULL: none has ever come */
+	uint32_t train_len, train_packets;
+	uint16_t train_seg;
+	struct pks_process *train_from; /* sender of the last one; NULL: it is gone */
 };
 
 struct pks {
 	struct fab *fabric;
 	const struct pks_ops *ops;
 	void *ctx;
+	struct hop *hop;          /* NULL: by routes */
+	uint64_t now;             /* ns; of the last pks_run() */
+	struct ut_list waiting;   /* processes for which packets wait */
 	struct ut_idtab ports;    /* struct pks_port, by number of node and port; those with processes */
+	struct pks_process stranger; /* has sent what comes over trunks; it is on no list */
+	struct pks_far *far;
+	uint32_t n_far, cap_far;
 };
 
-/* The IPv4 address of a host's first port, in host order; 0 of other nodes. */
+/* The IPv4 address of a host's first port, in host order; 0 of other nodes. Those of two fabric processes that a trunk joins
+ * differ: the model has a region of addresses of its own (fab.region). */
 uint32_t pks_address(const struct fab_node *n);
 
-void pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx);
+/* Returns 0 or -ENOMEM. */
+int pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx, bool is_hopping);
 /* All processes have been removed. */
 void pks_fini(struct pks *s);
 
@@ -95,8 +128,18 @@ void pks_remove(struct pks_process *p);
 /* The port's node is about to be removed. Calls gone(ctx, process) for its processes, each of which may be removed there. */
 void pks_port_gone(struct pks *s, struct fab_port *port, void (*gone)(void *ctx, struct pks_process *p));
 
+/* Sets the time, and moves packets that are under way. */
+void pks_run(struct pks *s, uint64_t now);
+/* Returns when the next packet moves, in ns, or UT_NEVER. */
+uint64_t pks_next(const struct pks *s);
+
 /* A message of the process. Returns 0, or -EPROTO: the process must be removed. */
 int pks_receive(struct pks_process *p, const void *msg, size_t len);
+/* A packet, LRH to ICRC, has come by this port, over a trunk. */
+void pks_arrive(struct pks *s, struct fab_port *at, const uint8_t *packet, size_t len);
+/* What the other end of a trunk says of its hosts: adds one or changes it, or forgets them all. -ENOMEM: it is not known. */
+int pks_far_add(struct pks *s, const struct pks_far *h);
+void pks_far_clear(struct pks *s);
 /* A datagram for QP1 that the model's agents have not consumed: connection management of another fabric process. Returns
  * true if a process of the port got it. */
 bool pks_deliver(struct pks *s, struct fab_port *port, const struct mad *m);

@@ -21,33 +21,88 @@ static uint32_t stick32(uint32_t have, uint64_t more)
 	return more > UINT32_MAX - have ? UINT32_MAX : have + (uint32_t)more;
 }
 
+static uint16_t stick16(uint16_t have, uint64_t more)
+{
+	return more > (uint64_t)(UINT16_MAX - have) ? UINT16_MAX : (uint16_t)(have + more);
+}
+
+/* NULL without memory: then these counters stay 0. */
+static struct fab_lanes *lanes_made(struct fab_port *p)
+{
+	if (!p->count.lanes)
+		p->count.lanes = ut_zalloc(sizeof(*p->count.lanes));
+	return p->count.lanes;
+}
+
 void fab_count_xmit(struct fab_port *p, const struct fab_load *l)
 {
 	uint64_t *c = p->count.c;
+	struct fab_lanes *v;
 
 	c[FAB_C_XMIT_DATA] += l->words;
 	c[FAB_C_XMIT_PKTS] += l->packets;
 	c[l->is_mcast ? FAB_C_MCAST_XMIT : FAB_C_UCAST_XMIT] += l->packets;
-	if (l->vl != 15)
-		p->count.xmit_data_sl[l->sl & 15] = stick32(p->count.xmit_data_sl[l->sl & 15], l->words);
+	v = l->vl == 15 ? NULL : lanes_made(p);
+	if (v)
+		v->xmit_data_sl[l->sl & 15] = stick32(v->xmit_data_sl[l->sl & 15], l->words);
 }
 
 void fab_count_rcv(struct fab_port *p, const struct fab_load *l)
 {
 	uint64_t *c = p->count.c;
-	unsigned vl = l->vl & 15, packets = p->count.vl_pkts[vl];
+	unsigned vl = l->vl & 15, sl = l->sl & 15;
+	struct fab_lanes *v;
 
 	c[FAB_C_RCV_DATA] += l->words;
 	c[FAB_C_RCV_PKTS] += l->packets;
 	c[l->is_mcast ? FAB_C_MCAST_RCV : FAB_C_UCAST_RCV] += l->packets;
-	p->count.vl_pkts[vl] = (uint16_t)(l->packets > UINT16_MAX - packets ? UINT16_MAX : packets + l->packets);
-	p->count.vl_data[vl] = stick32(p->count.vl_data[vl], l->words);
-	if (l->vl != 15)
-		p->count.rcv_data_sl[l->sl & 15] = stick32(p->count.rcv_data_sl[l->sl & 15], l->words);
+	if (vl == 15) {
+		p->count.vl15_pkts = stick16(p->count.vl15_pkts, l->packets);
+		p->count.vl15_data = stick32(p->count.vl15_data, l->words);
+		return;
+	}
+	v = lanes_made(p);
+	if (!v)
+		return;
+	v->vl_pkts[vl] = stick16(v->vl_pkts[vl], l->packets);
+	v->vl_data[vl] = stick32(v->vl_data[vl], l->words);
+	v->rcv_data_sl[sl] = stick32(v->rcv_data_sl[sl], l->words);
+}
+
+void fab_count_congestion(struct fab_port *p, unsigned vl)
+{
+	struct fab_lanes *v = lanes_made(p);
+
+	if (v)
+		v->vl_congested[vl] = stick16(v->vl_congested[vl], 1);
+}
+
+void fab_count_notified(struct fab_port *p, unsigned sl, bool fecn, bool becn)
+{
+	struct fab_lanes *v = fecn || becn ? lanes_made(p) : NULL;
+
+	if (!v)
+		return;
+	v->rcv_fecn_sl[sl] = stick32(v->rcv_fecn_sl[sl], fecn);
+	v->rcv_becn_sl[sl] = stick32(v->rcv_becn_sl[sl], becn);
+}
+
+void fab_count_wait(struct fab_port *p, uint64_t before_ns, uint64_t after_ns)
+{
+	p->count.c[FAB_C_XMIT_WAIT] += after_ns / FAB_TICK_NS - before_ns / FAB_TICK_NS;
+}
+
+void fab_count_lane_wait(struct fab_port *p, unsigned vl, uint64_t before_ns, uint64_t after_ns)
+{
+	uint64_t ticks = after_ns / FAB_TICK_NS - before_ns / FAB_TICK_NS;
+	struct fab_lanes *v = ticks ? lanes_made(p) : NULL;
+
+	if (v)
+		v->vl_wait[vl] = stick16(v->vl_wait[vl], ticks);
 }
 
 /* VLs that can carry data, by the code of OperationalVLs (14.2.5.6). */
-static unsigned data_vls(const struct fab_port *p)
+unsigned fab_port_data_vls(const struct fab_port *p)
 {
 	static const uint8_t n[] = { 1, 1, 2, 4, 8, 15 };
 	unsigned code = (unsigned)wire_get_PORT_INFO_oper_vls(p->info);
@@ -60,7 +115,7 @@ unsigned fab_port_vl(const struct fab_port *out, unsigned in, unsigned sl)
 	const uint8_t *map = out->sl_to_vl;
 
 	if (!map)
-		return sl % data_vls(out);
+		return sl % fab_port_data_vls(out);
 	map += 8 * (out->node->type == FAB_SWITCH ? in : 0);
 	return map[sl / 2] >> (sl & 1 ? 0 : 4) & 15;
 }
@@ -204,23 +259,23 @@ static bool set_rows(struct fab_node *n, unsigned attr, unsigned select, const u
 static const struct lanes {
 	uint16_t attr;
 	uint8_t width;		/* of one value, bits */
-	uint16_t at;		/* of the values in struct fab_counters; 0: all are 0 */
-	uint8_t size;		/* of a value there, bytes */
+	uint16_t at;		/* of the values in struct fab_lanes */
+	uint8_t size;		/* of a value there, bytes; 0: all are 0 */
 } lanes[] = {
 	{ WIRE_PMA_ATTR_OP_RCV, 32, 0, 0 },
 	{ WIRE_PMA_ATTR_FLOW_CTL, 32, 0, 0 },
-	{ WIRE_PMA_ATTR_VL_OP_PACKETS, 16, offsetof(struct fab_counters, vl_pkts), 2 },
-	{ WIRE_PMA_ATTR_VL_OP_DATA, 32, offsetof(struct fab_counters, vl_data), 4 },
+	{ WIRE_PMA_ATTR_VL_OP_PACKETS, 16, offsetof(struct fab_lanes, vl_pkts), 2 },
+	{ WIRE_PMA_ATTR_VL_OP_DATA, 32, offsetof(struct fab_lanes, vl_data), 4 },
 	{ WIRE_PMA_ATTR_VL_FLOW_CTL_ERRORS, 2, 0, 0 },
-	{ WIRE_PMA_ATTR_VL_XMIT_WAIT, 16, 0, 0 },
-	{ WIRE_PMA_ATTR_SW_VL_CONGESTION, 16, 0, 0 },
+	{ WIRE_PMA_ATTR_VL_XMIT_WAIT, 16, offsetof(struct fab_lanes, vl_wait), 2 },
+	{ WIRE_PMA_ATTR_SW_VL_CONGESTION, 16, offsetof(struct fab_lanes, vl_congested), 2 },
 	{ WIRE_PMA_ATTR_RCV_CONGESTION, 32, 0, 0 },
-	{ WIRE_PMA_ATTR_SL_RCV_FECN, 32, 0, 0 },
-	{ WIRE_PMA_ATTR_SL_RCV_BECN, 32, 0, 0 },
+	{ WIRE_PMA_ATTR_SL_RCV_FECN, 32, offsetof(struct fab_lanes, rcv_fecn_sl), 4 },
+	{ WIRE_PMA_ATTR_SL_RCV_BECN, 32, offsetof(struct fab_lanes, rcv_becn_sl), 4 },
 	{ WIRE_PMA_ATTR_XMIT_CONGESTION, 32, 0, 0 },
 	{ WIRE_PMA_ATTR_VL_CONGESTION, 16, 0, 0 },
-	{ WIRE_PMA_ATTR_XMIT_DATA_SL, 32, offsetof(struct fab_counters, xmit_data_sl), 4 },
-	{ WIRE_PMA_ATTR_RCV_DATA_SL, 32, offsetof(struct fab_counters, rcv_data_sl), 4 },
+	{ WIRE_PMA_ATTR_XMIT_DATA_SL, 32, offsetof(struct fab_lanes, xmit_data_sl), 4 },
+	{ WIRE_PMA_ATTR_RCV_DATA_SL, 32, offsetof(struct fab_lanes, rcv_data_sl), 4 },
 	{ WIRE_PMA_ATTR_EXT_SPEEDS, 16, 0, 0 },
 };
 
@@ -236,16 +291,32 @@ static const struct lanes *lanes_of(unsigned attr)
 
 static uint64_t lane(const struct fab_port *p, const struct lanes *l, unsigned i)
 {
-	const uint8_t *at = (const uint8_t *)&p->count + l->at + i * l->size;
+	const uint8_t *at = (const uint8_t *)p->count.lanes + l->at + i * l->size;
 	uint32_t v32;
 	uint16_t v16;
 
+	if (i == 15 && l->attr == WIRE_PMA_ATTR_VL_OP_PACKETS)
+		return p->count.vl15_pkts;
+	if (i == 15 && l->attr == WIRE_PMA_ATTR_VL_OP_DATA)
+		return p->count.vl15_data;
+	if (!p->count.lanes)
+		return 0;
 	if (l->size == 2) {
 		memcpy(&v16, at, 2);
 		return v16;
 	}
 	memcpy(&v32, at, 4);
 	return v32;
+}
+
+static void clear_lane(struct fab_port *p, const struct lanes *l, unsigned i)
+{
+	if (i == 15 && l->attr == WIRE_PMA_ATTR_VL_OP_PACKETS)
+		p->count.vl15_pkts = 0;
+	else if (i == 15 && l->attr == WIRE_PMA_ATTR_VL_OP_DATA)
+		p->count.vl15_data = 0;
+	else if (p->count.lanes)
+		memset((uint8_t *)p->count.lanes + l->at + i * l->size, 0, l->size);
 }
 
 static void show_lanes(const struct fab_node *n, const struct lanes *l, unsigned select, uint8_t *data)
@@ -274,13 +345,12 @@ static void clear_lanes(struct fab_node *n, const struct lanes *l, unsigned sele
 	for (k = first; l->size && k <= last; k++)
 		for (i = 0; i < 16; i++)
 			if (mask >> i & 1)
-				memset((uint8_t *)&n->ports[k].count + l->at + i * l->size, 0, l->size);
+				clear_lane(&n->ports[k], l, i);
 }
 
 /* --- samples (16.1.3.2 to 16.1.3.4) --- */
 
 #define N_SAMPLES 15u
-#define SAMPLE_TICK_NS 1000000ull	/* Tick code 0x50 below: one millisecond */
 #define SAMPLE_TICK_CODE 0x10u
 
 /* CounterSelect values (table 219). */
@@ -315,7 +385,7 @@ static uint64_t sample_now(const struct fab_samples *s, unsigned i)
 static void sample_step(struct fab *f, struct fab_timer *t)
 {
 	struct fab_samples *s = ut_container(t, struct fab_samples, timer);
-	uint64_t interval = wire_get_PORT_SAMPLES_CONTROL_interval(s->control) * SAMPLE_TICK_NS;
+	uint64_t interval = wire_get_PORT_SAMPLES_CONTROL_interval(s->control) * FAB_TICK_NS;
 	unsigned i;
 
 	for (i = 0; i < N_SAMPLES; i++)
@@ -375,7 +445,7 @@ static bool set_control(struct fab_port *p, const uint8_t *data)
 		return true;
 	memcpy(s->control, data, sizeof(s->control));
 	s->state = SAMPLE_WAITS;
-	fab_timer_set(f, &s->timer, f->now + wire_get_PORT_SAMPLES_CONTROL_start(data) * SAMPLE_TICK_NS);
+	fab_timer_set(f, &s->timer, f->now + wire_get_PORT_SAMPLES_CONTROL_start(data) * FAB_TICK_NS);
 	return true;
 }
 

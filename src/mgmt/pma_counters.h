@@ -41,12 +41,19 @@ enum fab_counter {
 	FAB_NR_COUNTERS,
 };
 
+/* By service level or virtual lane. They stick at their maximum, as the attributes say, and Set makes them 0. */
+struct fab_lanes {
+	uint32_t xmit_data_sl[16], rcv_data_sl[16];
+	uint32_t rcv_fecn_sl[16], rcv_becn_sl[16];
+	uint32_t vl_data[16];
+	uint16_t vl_pkts[16], vl_wait[16], vl_congested[16];
+};
+
 struct fab_counters {
 	uint64_t c[FAB_NR_COUNTERS];
-	/* They stick at their maximum, as the attributes say, and Set makes them 0. */
-	uint32_t xmit_data_sl[16], rcv_data_sl[16];
-	uint32_t vl_data[16];
-	uint16_t vl_pkts[16];
+	struct fab_lanes *lanes;	/* of data; NULL: all 0 */
+	uint32_t vl15_data;		/* of subnet management, which every port has: vl_data[15] and vl_pkts[15] */
+	uint16_t vl15_pkts;
 	uint64_t (*base)[2];	/* [0] of PortCounters and the details, [1] of PortCountersExtended; NULL: all 0 */
 };
 

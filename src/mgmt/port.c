@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "mgmt/port.h"
 
+#include "mgmt/hop.h"
 #include "mgmt/pma.h"
 #include "mgmt/switch.h"
 #include "mgmt/trap.h"
@@ -78,6 +79,9 @@ void fab_port_fini(struct fab_port *p)
 	free(p->sl_to_vl);
 	free(p->vl_arb);
 	free(p->count.base);
+	free(p->count.lanes);
+	if (p->hop)
+		hop_port_free(p->hop);
 }
 
 /* What a port has enabled: width, speed, extended speed, MTU capability. */

@@ -73,6 +73,28 @@ def partitions():
     f.down()
 
 
+def unenforced():
+    """Switches that let every P_Key pass: the port at the end refuses it, counts it, and its agent tells the SM by notice 257."""
+    f = Fabric(None, "--nodes", "3", "--sm", "none", name="pre2", sm="none")
+    guid = {n: g + 1 for n, g in guids_of(f).items()}
+    f.down()
+    conf = write("unenforced.conf", f"Default=0x7fff,ipoib:ALL=limited,SELF=full;\nBlue=0x0123:0x{guid['n2']:x}=full;\n")
+    f = Fabric(None, "--nodes", "3", "--", "-P", conf, "--part_enforce", "off", name="unenforced")
+    lid = lids_of(f)
+    row = re.findall(r" (0x[0-9a-f]{4})", f.run("n1", f"smpquery pkeys {lid['n2']}"))
+    index = [int(x, 16) for x in row].index(0x8123)
+    violations = lambda: int(fields(f.run("n1", f"smpquery portinfo {lid['n3']}"))["PkeyViolations"])
+    check(violations() == 0, "violations before", violations())
+    check(mads(f, "n2", "perf", lid["n3"], "--pkey-index", index).get("status") is None, "a foreign P_Key is answered")
+    check(violations() == 1, "violations of the P_Key", violations())
+    until(lambda: (257, lid["n3"]) in notices(f), "notice 257")
+    line = re.search(r"num:257.*", log_of(f))
+    check(line and f"from LID:{lid['n3']}" in line[0], "notice 257", line)
+    # A member's key is answered still, and once the SM has repressed the notice it is not repeated.
+    check(mads(f, "n1", "perf", lid["n3"]).get("status") == 0, "the default partition")
+    f.down()
+
+
 def raised():
     """Each notice, by what raises it: OpenSM logs number and issuer, and its repress ends the repetitions."""
     f = Fabric(None, "--tree", "2x2x1", name="raise")
@@ -195,7 +217,7 @@ def qos():
     f.down()
 
 
-for part in (partitions, raised, once, daemon, console, qos):
+for part in (partitions, unenforced, raised, once, daemon, console, qos):
     if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
         began = time.monotonic()
         part()

@@ -9,18 +9,13 @@ import re
 
 from fabric import *
 
-need("opensm", "ibnetdiscover")
+PARTS = {"ibdiagnet": ("ibdiagnet", "ibdiagpath"), "ibdm": ("ibdmtr", "ibnlparse", "ibtopodiff", "ibdmchk"), "mstflint": ("mstflint",)}
+part = sys.argv[1]
+need("opensm", "ibnetdiscover", *PARTS[part])
 topo = sample()
 f = Fabric(topo)
 seen, lids = read_discovery(f.run("host3", "ibnetdiscover"))
 hosts, switches = topo.of_kind("Ca"), topo.of_kind("Switch")
-left_out = []
-
-
-def has(*programs):
-    missing = [p for p in programs if not shutil.which(p)]
-    left_out.extend(missing)
-    return not missing
 
 
 def read_list(text):
@@ -36,7 +31,8 @@ def read_list(text):
     return out
 
 
-if has("ibdiagnet", "ibdiagpath"):
+def ibdiagnet():
+    """All checks of ibdiagnet against the topology; ibdiagpath along a directed route."""
     out = f.run("host0", "ibdiagnet -o ibd -lw 4x", timeout=120)
     for text in ("No bad Guids were found", "No bad Links (with logical state = INIT) were found",
                  "No illegal PM counters values were found", "No bad link were found",
@@ -65,7 +61,9 @@ if has("ibdiagnet", "ibdiagpath"):
     until(lambda: "15 nodes" in (o := f.run("host0", "ibdiagnet -o ibd2", None, timeout=120)) or
           len(read_list(open(f"{work}/ibd2/ibdiagnet.lst").read())) == len(topo.links) - 2, "ibdiagnet without host1")
 
-if has("ibdmtr"):
+
+def ibdm():
+    """IBDM's programs, which read files alone."""
     # The topology in IBDM's own form.
     os.mkdir(f"{work}/ibnl")
     os.environ["IBDM_IBNL_PATH"] = f"{work}/ibnl"
@@ -84,12 +82,13 @@ if has("ibdmtr"):
     out = f.run("host0", "ibdmtr -t net.topo -s host0/U1 -p 1 -d 0,1,7,3")
     check("sw2" in out and "sw3" in out and "-E-" not in out, "ibdmtr", out[-400:])
 
-if has("mstflint"):
-    # A node without vendor MADs of flash: it answers that, and at once.
+
+def mstflint():
+    """A node without vendor MADs of flash: it answers that, and at once."""
     start = time.monotonic()
     f.run("host0", f"mstflint -d lid-{lids['sw0', 0]} q", None)
     check(f.status != 0 and time.monotonic() - start < 20, "mstflint by LID ends", f.status, f.errors[-200:])
 
-if left_out:
-    print("left out:", ", ".join(left_out))
+
+globals()[part]()
 finish()

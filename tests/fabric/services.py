@@ -3,25 +3,21 @@
 """
 Services of other packages on a fabric: srp_daemon and ibsrpdm find a storage target, ibacm resolves paths over the SA (ib_acme
 verifies them), rdma-ndd names nodes, PCP's InfiniBand PMDA reads ports and counters. Each field of a result is compared with the
-topology. Those that are not installed are left out and named.
-    services.py [srp|acm|ndd|pcp ...]
+topology. One part is one test: where its programs are missing it is a counted skip.
+    services.py srp|acm|ndd|pcp
 """
 import json
 
 from fabric import *
 
-need("opensm", "ibnetdiscover")
+PMDA, DBPMDA = "/var/lib/pcp/pmdas/infiniband/pmdaib", os.environ.get("DBPMDA", "dbpmda")
+PARTS = {"srp": ("srp_daemon", "ibsrpdm"), "acm": ("ibacm", "ib_acme"), "ndd": ("rdma-ndd",), "pcp": (PMDA, DBPMDA)}
+part = sys.argv[1]
+need("opensm", "ibnetdiscover", *PARTS[part])
 MADS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mads.py")
 topo = sample()
 f = Fabric(topo)
 _, lids = read_discovery(f.run("host3", "ibnetdiscover"))
-left_out = []
-
-
-def has(*programs):
-    missing = [p for p in programs if not shutil.which(p) and not os.path.exists(p)]
-    left_out.extend(missing)
-    return not missing
 
 
 def gid(name, port=1):
@@ -30,8 +26,6 @@ def gid(name, port=1):
 
 def srp():
     """A target at host9 and one at host2; a program at host1 finds both, by the SA and by their device management agents."""
-    if not has("srp_daemon", "ibsrpdm"):
-        return
     targets = {"host9": 0x0002c90300aabb01, "host2": 0x0002c90300aabb02}
     for node, ioc in targets.items():
         f.start(node, f"{sys.executable} {MADS} target {ioc:x} Disk-{node}")
@@ -62,8 +56,6 @@ def srp():
 
 def ndd():
     """rdma-ndd writes host name and device into node_desc: the SMA answers it, and the SA learns it by notice 144."""
-    if not has("rdma-ndd"):
-        return
     want = f"{os.uname().nodename.split('.')[0]} dpl_ib0"
     child = f.start("host7", "rdma-ndd -f")
     until(lambda: f.run("host0", f"smpquery nodedesc {lids['host7', 1]}").split(".")[-1].strip() == want, "rdma-ndd names the node")
@@ -74,8 +66,6 @@ def ndd():
 
 def acm():
     """ibacm at host4 resolves paths by LID and by GID: each path is what the SA says and what the topology has."""
-    if not has("ibacm", "ib_acme"):
-        return
     port = 20000 + os.getpid() % 20000
     with open(f"{work}/acm.cfg", "w") as out:
         out.write(f"log_file {work}/acm.log\nlog_level 2\nlock_file {work}/acm.pid\nserver_mode loop\nserver_port {port}\nroute_prot sa\n"
@@ -107,9 +97,6 @@ infiniband.port.in { packets 91:1:1 }
 
 def pcp():
     """PCP's PMDA at host5, as dbpmda fetches its values. pcp's package needs systemd to be installed; DBPMDA names a copy elsewhere."""
-    pmda, dbpmda = "/var/lib/pcp/pmdas/infiniband/pmdaib", os.environ.get("DBPMDA", "dbpmda")
-    if not has(pmda, dbpmda):
-        return
     with open(f"{work}/root", "w") as out:
         out.write(PMNS)
     names = re.findall(r"^ ?(?:infiniband\.(\w+)(?:\.in)? \{ )?(\w+) 91:(\d:\d+)", PMNS, re.M)
@@ -122,8 +109,8 @@ def pcp():
 
     check(len(names) == 9, "names of the PMNS", names)
     before = packets()
-    r = subprocess.run(f.words("host5", f"{dbpmda} -n {work}/root"), cwd=work, capture_output=True, text=True, timeout=60,
-                       input=f"open pipe {pmda} -l {work}/pmda.log\ninstance 91.0\ninstance 91.1\n{words}quit\n")
+    r = subprocess.run(f.words("host5", f"{DBPMDA} -n {work}/root"), cwd=work, capture_output=True, text=True, timeout=60,
+                       input=f"open pipe {PMDA} -l {work}/pmda.log\ninstance 91.0\ninstance 91.1\n{words}quit\n")
     after = packets()
     got = dict(re.findall(r"\(infiniband\.([\w.]+)\): numval: 1 .*\n\s+inst .* value (\"[^\"]*\"|\S+)", r.stdout))
     swapped = lambda guid: str(int.from_bytes(guid.to_bytes(8, "big"), "little"))    # the PMDA shows these as they come
@@ -135,9 +122,5 @@ def pcp():
     check(before < int(got.get("port.in.packets", 0)) < after, "packets", before, got.get("port.in.packets"), after)
 
 
-for part in (srp, acm, ndd, pcp):
-    if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
-        part()
-if left_out:
-    print("left out:", ", ".join(left_out))
+globals()[part]()
 finish()

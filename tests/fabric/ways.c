@@ -84,7 +84,7 @@ static void world_open(struct world *w, bool local)
 	CHECK(mkdir(path, 0700) == 0);
 	pthread_mutex_init(&w->lock, NULL);
 	fabstar_make(&w->star, 0);
-	CHECK(ad_open(path, w->star.f, &w->ad) == 0);
+	CHECK(ad_open(path, w->star.f, false, &w->ad) == 0);
 	CHECK(pthread_create(&w->server, NULL, serve, w) == 0);
 	open_links(w, local);
 }

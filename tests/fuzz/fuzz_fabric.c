@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Any SMPs and GMPs from programs at the ports of a small fabric, in time, with links that change between them: bytes
- * of a MAD with its addressing, 256 and more bytes an operation. The model must answer or drop each, count it, and keep
+ * Any SMPs and GMPs from programs at the ports of a small fabric, and data packets hop by hop, in time, with links that
+ * change between them: bytes of a MAD with its addressing, 256 and more bytes an operation. The model must answer or drop each, count it, and keep
  * its rules: states of both ends of a link agree, a port ACTIVE has a link, tables keep to their sizes.
  */
 #include "input.h"
 
 #include "mgmt/carry.h"
 #include "mgmt/fabric.h"
+#include "mgmt/hop.h"
 #include "mgmt/port.h"
 #include "mgmt/switch.h"
 #include "util/clock.h"
 #include "wire/cm_fields.h"
+#include "wire/ib_link.h"
+#include "wire/ib_packet.h"
 
 enum { N_ENDS = 3 };
 
 struct world {
 	struct fab *f;
 	struct fab_port *ends[N_ENDS + 1];
+	struct hop *hop;
 	unsigned delivered;
+	uint64_t arrived;	/* packets */
 };
 
 static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
@@ -31,6 +36,22 @@ static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
 
 static const struct fab_ops ops = { .deliver = deliver };
 
+static void took(void *ctx, struct fab_port *port, const uint8_t *bytes, size_t len, void *from)
+{
+	struct world *w = ctx;
+	struct wire_link_packet p;
+
+	REQUIRE(fab_port_is_end(port) && from == w && wire_link_parse(bytes, len, &p) == WIRE_OK && p.lrh.vl < HOP_VLS);
+	w->arrived++;
+}
+
+static void drained(void *ctx, struct fab_port *port)
+{
+	REQUIRE(!hop_is_full(port));
+}
+
+static const struct hop_ops hops = { took, drained };
+
 static struct fab_node *add(struct world *w, const char *name, enum fab_node_type type, unsigned ports)
 {
 	struct fab_node_spec spec = { .name = name, .type = type, .n_ports = ports };
@@ -38,6 +59,31 @@ static struct fab_node *add(struct world *w, const char *name, enum fab_node_typ
 
 	REQUIRE(fab_node_add(w->f, &spec, &n) == 0);
 	return n;
+}
+
+/* Tables for the LIDs 1 to 3, and for two groups, of which the second goes round in a ring. */
+static void write_tables(struct fab_node *sw, const uint8_t out[4], const uint8_t mft[4])
+{
+	uint8_t block[FAB_LFT_BLOCK];
+
+	memset(block, FAB_PORT_NONE, sizeof(block));
+	memcpy(block, out, 4);
+	REQUIRE(fab_switch_lft_set(sw->sw, 0, block) == 0);
+	wire_set_SWITCH_INFO_linear_top(sw->sw->info, 63);
+	memset(block, 0, sizeof(block));
+	memcpy(block, mft, 4);
+	REQUIRE(fab_switch_mft_set(sw->sw, 0, 0, block) == 0);
+}
+
+static void activate_all(struct fab *f)
+{
+	struct fab_node *n;
+	unsigned i;
+
+	ut_list_each(n, &f->nodes, link)
+		for (i = 1; i <= n->n_ports; i++)
+			if (n->ports[i].peer)
+				REQUIRE(fab_port_advance(&n->ports[i], FAB_ARMED) && fab_port_advance(&n->ports[i], FAB_ACTIVE));
 }
 
 /* Two switches with two links, three CAs, all active: what an SM would have made. */
@@ -49,6 +95,8 @@ static void build(struct world *w)
 
 	w->f = fab_new(&ops, w, 1);
 	REQUIRE(w->f);
+	w->hop = hop_new(w->f, &hops, w);
+	REQUIRE(w->hop);
 	s1 = add(w, "s1", FAB_SWITCH, 6);
 	s2 = add(w, "s2", FAB_SWITCH, 20);
 	fab_link(&s1->ports[5], &s2->ports[5]);
@@ -60,6 +108,9 @@ static void build(struct world *w)
 		wire_set_PORT_INFO_lid(n->ports[1].info, i + 1);
 		wire_set_PORT_INFO_sm_lid(n->ports[1].info, 1);
 	}
+	write_tables(s1, (const uint8_t[4]){ FAB_PORT_NONE, 1, 5, 6 }, (const uint8_t[4]){ 0, 0x22, 0, 0x62 });
+	write_tables(s2, (const uint8_t[4]){ FAB_PORT_NONE, 5, 2, 3 }, (const uint8_t[4]){ 0, 0x2c, 0, 0x2c });
+	activate_all(w->f);
 	w->ends[N_ENDS] = &s2->ports[0];
 	wire_set_PORT_INFO_lid(s2->ports[0].info, 5);
 	wire_set_PORT_INFO_sm_lid(s2->ports[0].info, 1);
@@ -118,6 +169,38 @@ static void send_mad(struct world *w, struct input *in)
 	fab_send(w->ends[in8(in) % (N_ENDS + 1)], &m);
 }
 
+/* Credits and queues keep to their sizes. */
+static void check_lanes(const struct world *w)
+{
+	const struct fab_node *n;
+	struct hop_lane_view v;
+	unsigned i, vl;
+
+	ut_list_each(n, &w->f->nodes, link)
+		for (i = 1; i <= n->n_ports; i++)
+			for (vl = 0; vl < HOP_VLS; vl++)
+				if (hop_lane(&n->ports[i], vl, &v))
+					REQUIRE(v.credits <= HOP_CREDITS && v.bytes <= v.most && !v.packets == !v.bytes);
+}
+
+static void send_packet(struct world *w, struct input *in, uint64_t now)
+{
+	uint8_t bytes[WIRE_LINK_PACKET_MAX];
+	unsigned kind = in8(in);
+	struct wire_link_packet p = { .lrh = { .slid = in8(in), .sl = in8(in) & 15, .lnh = kind & 1 ? WIRE_LNH_GLOBAL : WIRE_LNH_LOCAL },
+				      .ib_len = WIRE_BTH_LEN + WIRE_ICRC_LEN + 4u * in8(in) * (kind & 2 ? 4 : 1) };
+	size_t head, i, repeat = kind & 4 ? in8(in) : 1;
+
+	p.lrh.dlid = kind & 8 ? (uint16_t)(0xc000 | (in8(in) & 3)) : kind & 16 ? in16(in) : in8(in) & 7;
+	head = wire_link_build(bytes, sizeof(bytes), &p);
+	REQUIRE(head);
+	memset(bytes + head, 0, p.ib_len);
+	in_fill(in, bytes + head, WIRE_BTH_LEN);
+	for (i = 0; i < repeat; i++)
+		hop_send(w->hop, w->ends[kind / 64 % N_ENDS], bytes, head + p.ib_len, w, now);
+	check_lanes(w);
+}
+
 static void change_link(struct world *w, struct input *in)
 {
 	unsigned op = in8(in);
@@ -147,6 +230,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		} else if (op < 0xf0) {
 			now += in8(&in) * 100 * UT_MS;
 			fab_run(w.f, now);
+			hop_run(w.hop, now);
+			check_lanes(&w);
+		} else if (op < 0xf8) {
+			send_packet(&w, &in, now);
 		} else {
 			fab_route(w.ends[op & 1], in8(&in), 0, 0xffff, &route);
 			REQUIRE(route.n_ports <= FAB_ROUTE_PORTS);
@@ -155,6 +242,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		check(&w);
 	}
+	hop_run(w.hop, now + UT_S);
+	check_lanes(&w);
+	hop_free(w.hop);
 	fab_free(w.f);
 	return 0;
 }

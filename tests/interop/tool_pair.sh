@@ -92,6 +92,8 @@ expect 77 "$DAPPLE" pair --adapter iwarp --wait 1 -- "$work/cmtime" -c 3; has "c
 say cmtime none
 timeout 60 $DAPPLE pair --wait 1 -- "$work/cmtime" -c 3 >"$work/out" 2>&1
 grep -q "words -b 0.0.0.0 -p [0-9]* -c 3.$" "$work/out" || fault "cmtime: $(cat "$work/out")"
+expect 2 $pair -- srp_daemon -o; has "srp_daemon meets no second program"; has "dapple fabric run NODE"; lines 2
+expect 2 $pair -- /usr/bin/ibv_devinfo; has "run it alone, by dapple run"; lines 2
 expect 2 $pair -6 -- "$work/dtest"; has "over IPv4 only"
 expect 2 $pair -6 -- "$work/dapltest" -T T; has "first 64 bits"
 expect 2 $pair -6 -- "$work/ib_write_bw"; has "add it, or leave -6 away"

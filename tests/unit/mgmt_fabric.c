@@ -182,7 +182,7 @@ static void test_routes(void)
 	CHECK(r.verdict == FAB_PASSES && r.end == &l.b->ports[1] && r.n_ports == 6 && r.mtu == 5 && r.rate == 1000);
 	fab_route_count(&r, 3, 10, 720);
 	CHECK(from->count.c[FAB_C_XMIT_PKTS] == 10 && l.b->ports[1].count.c[FAB_C_RCV_DATA] == 720);
-	CHECK(l.s1->ports[2].count.xmit_data_sl[3] == 720 && l.s2->ports[2].count.rcv_data_sl[3] == 720);
+	CHECK(l.s1->ports[2].count.lanes->xmit_data_sl[3] == 720 && l.s2->ports[2].count.lanes->rcv_data_sl[3] == 720);
 	/* A link that damages: the packet counts as far as it comes. */
 	l.s2->ports[2].fault.errors_ppm = 1000000;
 	fab_route(from, 4, 0, 0xffff, &r);

@@ -51,6 +51,7 @@ struct ad_process {
 	struct ut_list held;      /* senders, by held_node */
 	struct ut_list held_node;
 	struct ad_process *waits_for; /* it is held for this one; NULL: its messages are read */
+	bool paused;              /* the port of its node is full */
 	bool unheld;              /* its end has come: its last messages are read whatever waits */
 };
 
@@ -65,6 +66,8 @@ struct ad {
 	struct ad_counts sum;     /* of processes that are gone */
 	struct ad_process *full;  /* a receiver of the message being read, above QUEUE_HIGH */
 	bool looking;             /* the timer runs */
+	void (*depart)(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len); /* by a trunk */
+	void *depart_ctx;
 	uint8_t buffer[MESSAGE_MAX + 1];
 };
 
@@ -75,9 +78,14 @@ static struct ad_process *of(struct pks_process *p)
 
 /* --- sending --- */
 
+static bool is_read(const struct ad_process *p)
+{
+	return !p->waits_for && !p->paused;
+}
+
 static void set_interest(struct ad_process *p)
 {
-	struct epoll_event e = { .events = (p->waits_for ? 0u : EPOLLIN) | (p->writable_asked ? EPOLLOUT : 0u), .data.ptr = p };
+	struct epoll_event e = { .events = (is_read(p) ? EPOLLIN : 0u) | (p->writable_asked ? EPOLLOUT : 0u), .data.ptr = p };
 
 	epoll_ctl(p->ad->epfd, EPOLL_CTL_MOD, p->fd, &e);
 }
@@ -117,6 +125,33 @@ static void release(struct ad_process *p)
 	p->waits_for = NULL;
 	ut_list_del(&p->held_node);
 	set_interest(p);
+}
+
+/* A receiver of what this one has just sent is above QUEUE_HIGH. */
+static void hold_for_full(struct ad_process *p)
+{
+	struct ad_process *full = p->ad->full;
+
+	p->ad->full = NULL;
+	if (full && !full->dead && !p->dead && !p->unheld && !p->waits_for)
+		hold(p, full);
+}
+
+/* A slot of pks_ops. */
+static void pause_sender(void *ctx, struct pks_process *process, bool on)
+{
+	struct ad_process *p = of(process);
+
+	if (p->paused == on || p->dead || (on && p->unheld))
+		return;
+	p->paused = on;
+	set_interest(p);
+}
+
+/* A slot of pks_ops. */
+static void sent_for(void *ctx, struct pks_process *process)
+{
+	hold_for_full(of(process));
 }
 
 static void release_all(struct ad_process *by)
@@ -214,7 +249,16 @@ static bool send_to(void *ctx, struct pks_process *to, const struct iovec *iov, 
 	return r == -EAGAIN && keep(p, iov, n);
 }
 
-static const struct pks_ops ops = { .send = send_to };
+/* A slot of pks_ops. */
+static void depart(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len)
+{
+	struct ad *a = ctx;
+
+	if (a->depart)
+		a->depart(a->depart_ctx, port, packet, len);
+}
+
+static const struct pks_ops ops = { .send = send_to, .depart = depart, .pause = pause_sender, .sent_for = sent_for };
 
 static void drop_oldest(struct ad_process *p)
 {
@@ -310,7 +354,7 @@ static void read_from(struct ad_process *p)
 {
 	struct ad *a = p->ad;
 
-	for (int i = 0; i < READS && !p->dead && !p->waits_for; i++) {
+	for (int i = 0; i < READS && !p->dead && is_read(p); i++) {
 		long r = UT_SYS(SYS_recvfrom, p->fd, a->buffer, sizeof(a->buffer), MSG_DONTWAIT, NULL, NULL);
 
 		if (r == -EAGAIN)
@@ -318,8 +362,8 @@ static void read_from(struct ad_process *p)
 		a->full = NULL;
 		if (r <= 0 || receive(p, a->buffer, (size_t)r) < 0)
 			end_later(p);
-		else if (a->full && !a->full->dead && !p->dead && !p->unheld)
-			hold(p, a->full);
+		else
+			hold_for_full(p);
 	}
 }
 
@@ -395,7 +439,10 @@ static void serve_own(struct ad *a, const void *at)
 void ad_serve(struct ad *a)
 {
 	struct epoll_event v[EVENTS];
-	long n = UT_SYS(SYS_epoll_pwait, a->epfd, v, EVENTS, 0, NULL, 8);
+	long n;
+
+	pks_run(&a->pks, ut_now());
+	n = UT_SYS(SYS_epoll_pwait, a->epfd, v, EVENTS, 0, NULL, 8);
 
 	for (long i = 0; i < n; i++) {
 		struct ad_process *p = v[i].data.ptr;
@@ -409,6 +456,7 @@ void ad_serve(struct ad *a)
 		if (v[i].events & (EPOLLHUP | EPOLLERR)) {
 			p->unheld = true;
 			release(p);
+			pause_sender(NULL, &p->p, false);
 		}
 		if (v[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 			read_from(p);
@@ -419,8 +467,14 @@ void ad_serve(struct ad *a)
 
 void ad_settle(struct ad *a)
 {
+	pks_run(&a->pks, ut_now());
 	if (atomic_load_explicit(&a->page->generation, memory_order_relaxed) != a->fabric->generation)
 		atomic_store(&a->page->generation, a->fabric->generation);
+}
+
+uint64_t ad_next(const struct ad *a)
+{
+	return pks_next(&a->pks);
 }
 
 static void gone(void *ctx, struct pks_process *p)
@@ -439,6 +493,28 @@ void ad_node_gone(struct ad *a, struct fab_node *n)
 bool ad_deliver(struct ad *a, struct fab_port *port, const struct mad *m)
 {
 	return pks_deliver(&a->pks, port, m);
+}
+
+void ad_on_depart(struct ad *a, void (*fn)(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len), void *ctx)
+{
+	a->depart = fn;
+	a->depart_ctx = ctx;
+}
+
+/* Messages that come over a trunk have no sender here that could be held: a full receiver's queue takes them. */
+void ad_arrive(struct ad *a, struct fab_port *port, const uint8_t *packet, size_t len)
+{
+	pks_arrive(&a->pks, port, packet, len);
+}
+
+void ad_far_add(struct ad *a, const struct pks_far *h)
+{
+	pks_far_add(&a->pks, h);
+}
+
+void ad_far_clear(struct ad *a)
+{
+	pks_far_clear(&a->pks);
 }
 
 void ad_counts(const struct ad *a, struct ad_counts *ret)
@@ -502,7 +578,7 @@ static int open_parts(struct ad *a, const char *dir)
 	return 0;
 }
 
-int ad_open(const char *dir, struct fab *f, struct ad **ret)
+int ad_open(const char *dir, struct fab *f, bool is_hopping, struct ad **ret)
 {
 	struct ad *a = ut_zalloc(sizeof(*a));
 	int r;
@@ -514,8 +590,9 @@ int ad_open(const char *dir, struct fab *f, struct ad **ret)
 	a->instance = ut_rng_seed();
 	ut_list_init(&a->processes);
 	ut_list_init(&a->dead);
-	pks_init(&a->pks, f, &ops, a);
-	r = open_parts(a, dir);
+	r = pks_init(&a->pks, f, &ops, a, is_hopping);
+	if (r == 0)
+		r = open_parts(a, dir);
 	if (r < 0) {
 		ad_close(a);
 		return r;

@@ -77,9 +77,10 @@ static int take_up_option(struct up_wish *w, struct run_opts *o, const char *nam
 		w->keep = true;
 	else if (strcmp(name, "hosts") == 0)
 		w->hosts = true;
+	else if (strcmp(name, "ipoib") == 0)
+		w->hosts = w->ipoib = true;
 	else if (strcmp(name, "hop") == 0)
-		return run_usage_error("fabric", "--hop is not in this version: data packets take the shortcut of a "
-				       "resolved route, MADs go hop by hop always");
+		w->hop = true;
 	else
 		return run_usage_error("fabric", "option \"%s\" is unknown", name);
 	return 0;

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "util/clock.h"
 #include "util/sys.h"
@@ -25,6 +27,7 @@ struct loop {
 	struct watch *watches;
 	int n;
 	uint32_t serial;
+	bool is_coarse;		/* no epoll_pwait2() */
 };
 
 struct loop *loop_new(void)
@@ -104,22 +107,33 @@ void loop_del(struct loop *l, int fd)
 }
 
 /* Rounded up, so that the deadline has passed when the wait ends. */
-static int wait_ms(uint64_t deadline)
+static int wait_ms(uint64_t left)
 {
-	uint64_t now = ut_now(), ms;
+	uint64_t ms = left / UT_MS + (left % UT_MS != 0);
 
-	if (deadline == UINT64_MAX)
-		return -1;
-	if (deadline <= now)
-		return 0;
-	ms = (deadline - now + UT_MS - 1) / UT_MS;
 	return ms > 60000 ? 60000 : (int)ms;
+}
+
+/* To the nanosecond where the kernel has epoll_pwait2(2) (Linux 5.11), else to the millisecond. */
+static int wait_for(struct loop *l, struct epoll_event events[EVENTS_MAX], uint64_t deadline)
+{
+	uint64_t now = deadline == UINT64_MAX ? 0 : ut_now(), left = deadline > now ? deadline - now : 0;
+	const struct timespec t = { (time_t)(left / UT_S), (long)(left % UT_S) };
+	long n = -1;
+
+	if (deadline == UINT64_MAX || !left)
+		return epoll_wait(l->epoll, events, EVENTS_MAX, left ? -1 : 0);
+	if (!l->is_coarse)
+		n = syscall(SYS_epoll_pwait2, l->epoll, events, EVENTS_MAX, &t, NULL, 8);
+	if (n < 0 && errno == ENOSYS)
+		l->is_coarse = true;
+	return l->is_coarse ? epoll_wait(l->epoll, events, EVENTS_MAX, wait_ms(left)) : (int)n;
 }
 
 void loop_once(struct loop *l, uint64_t deadline)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int i, n = epoll_wait(l->epoll, events, EVENTS_MAX, wait_ms(deadline));
+	int i, n = wait_for(l, events, deadline);
 
 	for (i = 0; i < n; i++) {
 		int fd = (int)(uint32_t)events[i].data.u64;

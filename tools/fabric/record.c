@@ -13,7 +13,8 @@
 #include "wire/icrc.h"
 
 #define TRANSPORT (WIRE_BTH_LEN + WIRE_DETH_LEN + MAD_LEN + 4) /* BTH to ICRC */
-#define PACKET_MAX (WIRE_LINK_HDRS_MAX + TRANSPORT + 2)
+#define VCRC_LEN 2
+#define PACKET_MAX (WIRE_LINK_HDRS_MAX + TRANSPORT + VCRC_LEN)
 
 /* Interfaces of the file that stand for the ports of a node; 0: none yet, else its number + 1. */
 struct numbers {
@@ -126,27 +127,41 @@ static size_t build(const struct mad *m, uint8_t packet[PACKET_MAX])
 	put_transport(m, packet + head);
 	wire_icrc_link_fill(packet, head + TRANSPORT - 4);
 	wire_vcrc_fill(packet, head + TRANSPORT);
-	return head + TRANSPORT + 2;
+	return head + TRANSPORT + VCRC_LEN;
 }
 
-void record_crossed(struct record *r, const struct fab_port *out, const struct mad *m)
+static void write_packet(struct record *r, const struct fab_port *out, const uint8_t *packet, size_t len)
 {
-	uint8_t packet[PACKET_MAX];
+	uint32_t number = interface_of(r, out);
 	struct timespec now;
-	uint32_t number;
-	size_t len;
 
-	if (r->has_failed)
-		return;
-	number = interface_of(r, out);
-	len = number ? build(m, packet) : 0;
-	if (!len)
+	if (!number)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	pcapng_packet(&r->out, number - 1, PCAPNG_ERF, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, true, packet,
 		      (uint32_t)len, (uint32_t)len, NULL);
 	r->packets++;
 	r->is_dirty = true;
+}
+
+void record_crossed(struct record *r, const struct fab_port *out, const struct mad *m)
+{
+	uint8_t packet[PACKET_MAX];
+	size_t len = r->has_failed ? 0 : build(m, packet);
+
+	if (len)
+		write_packet(r, out, packet, len);
+}
+
+void record_passed(struct record *r, const struct fab_port *out, const uint8_t *bytes, size_t len)
+{
+	uint8_t packet[WIRE_LINK_PACKET_MAX + VCRC_LEN];
+
+	if (r->has_failed || len > WIRE_LINK_PACKET_MAX)
+		return;
+	memcpy(packet, bytes, len);
+	wire_vcrc_fill(packet, len);
+	write_packet(r, out, packet, len + VCRC_LEN);
 }
 
 void record_settle(struct record *r)
@@ -157,7 +172,7 @@ void record_settle(struct record *r)
 	r->is_dirty = false;
 	r->has_failed = r->out.error != 0;
 	if (r->has_failed)
-		run_say("the capture \"%s\" cannot be written (%s): no further MAD is recorded; make room, and start the fabric "
+		run_say("the capture \"%s\" cannot be written (%s): nothing more is recorded; make room, and start the fabric "
 			"again", r->name, strerror(r->out.error));
 }
 

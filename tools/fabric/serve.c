@@ -62,12 +62,20 @@ static void crossed(void *ctx, const struct fab_port *out, const struct mad *m)
 	record_crossed(s->record, out, m);
 }
 
+static void passed(void *ctx, const struct fab_port *out, const uint8_t *bytes, size_t len)
+{
+	struct serve *s = ctx;
+
+	record_passed(s->record, out, bytes, len);
+}
+
 static const struct fab_ops model_ops = {
 	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed,
 };
 
 static const struct fab_ops recorded_ops = {
 	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed, .crossed = crossed,
+	.passed = passed,
 };
 
 /* --- the report to `dapple fabric up` --- */
@@ -272,7 +280,7 @@ static void on_adapters(void *arg, uint32_t events)
 
 static int open_adapters(struct serve *s)
 {
-	int r = ad_open(s->dir, s->model, &s->adapters);
+	int r = ad_open(s->dir, s->model, s->is_hopping, &s->adapters);
 
 	return r < 0 ? r : loop_add(s->loop, ad_fd(s->adapters), EPOLLIN, on_adapters, s);
 }
@@ -335,17 +343,22 @@ static int open_trunks(struct serve *s, const struct serve_config *c)
 	s->trunks = trunk_open(s->loop, s->model, c->trunk, why, sizeof(why));
 	if (!s->trunks)
 		serve_report_failure(s->report, "%s", why);
+	else
+		trunk_join(s->trunks, s->adapters);
 	return s->trunks ? 0 : 1;
 }
 
-/* The earliest deadline of the model, the trunks and the report. */
+/* The earliest deadline of the model, its packets, the trunks and the report. */
 static uint64_t next_deadline(const struct serve *s)
 {
-	uint64_t model = fab_next(s->model), trunk = s->trunks ? trunk_next(s->trunks) : UT_NEVER;
-	uint64_t look = must_look(s) ? s->look_at : UT_NEVER;
+	const uint64_t at[] = { fab_next(s->model), ad_next(s->adapters), s->trunks ? trunk_next(s->trunks) : UT_NEVER,
+				must_look(s) ? s->look_at : UT_NEVER };
+	uint64_t next = UT_NEVER;
+	size_t i;
 
-	model = model < trunk ? model : trunk;
-	return model < look ? model : look;
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		next = at[i] < next ? at[i] : next;
+	return next;
 }
 
 static int start_sm(struct serve *s, const struct serve_config *c)
@@ -377,6 +390,8 @@ static void close_doors(struct serve *s)
 	for (i = 0; i < SERVE_SMS_MAX; i++)
 		if (s->sms[i])
 			opensm_stop(s->sms[i]);
+	if (s->trunks)
+		ad_on_depart(s->adapters, NULL, NULL);
 	trunk_close(s->trunks);
 	s->trunks = NULL;
 	control_close(s->control);
@@ -396,7 +411,7 @@ static void close_doors(struct serve *s)
 int serve_run(const struct serve_config *c)
 {
 	struct serve s = { .model = c->model, .report = c->report, .session = -1, .owner = -1, .signals = -1, .started = ut_now(),
-			   .has_hosts = c->has_hosts };
+			   .has_hosts = c->has_hosts, .is_hopping = c->is_hopping };
 	int r;
 
 	snprintf(s.name, sizeof(s.name), "%s", c->name);

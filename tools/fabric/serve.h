@@ -38,6 +38,7 @@ struct serve {
 	struct trunks *trunks;	/* or NULL */
 	struct record *record;	/* or NULL */
 	bool has_hosts;		/* each node has a network namespace (hosts.h) */
+	bool is_hopping;	/* data packets travel hop by hop (mgmt/hop.h) */
 	uint64_t started;	/* ns */
 	bool ending;
 	int report;		/* pipe to `dapple fabric up`; -1 once it has ended */
@@ -55,7 +56,7 @@ struct serve_config {
 	const struct trunk_spec *trunk;	/* or NULL */
 	FILE *capture;			/* or NULL; with its name. The process has its own copy */
 	const char *capture_name;
-	bool is_session_bound, has_hosts;
+	bool is_session_bound, has_hosts, is_hopping;
 	pid_t owner;			/* ends the fabric with its end; 0: none */
 	int report;
 };

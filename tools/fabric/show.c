@@ -6,6 +6,7 @@
 
 #include "attachments.h"
 #include "draw.h"
+#include "mgmt/hop.h"
 #include "mgmt/switch.h"
 #include "mgmt/topology.h"
 #include "util/clock.h"
@@ -115,6 +116,29 @@ static void show_errors(const struct serve *s, FILE *out)
 		}
 }
 
+/* VLs at which data packets have waited; of a fabric with --hop. */
+static void show_queues(const struct serve *s, FILE *out)
+{
+	int w = name_width(s->model);
+	const struct fab_node *n;
+	struct hop_lane_view v;
+	unsigned i, vl;
+
+	if (!s->is_hopping)
+		fprintf(out, "data packets take the shortcut of a resolved route and wait at no port: there are no queues; start the "
+			"fabric by dapple fabric up --hop\n");
+	else
+		fprintf(out, "%-*s  %4s  %2s  %9s  %7s  %9s  %9s  %7s  %8s  %8s  %8s\n", w, "node", "port", "vl", "sent", "waiting", "bytes",
+			"most", "credits", "wait us", "fecn", "late");
+	ut_list_each(n, &s->model->nodes, link)
+		for (i = 1; i <= n->n_ports; i++)
+			for (vl = 0; vl < HOP_VLS; vl++)
+				if (hop_lane(&n->ports[i], vl, &v))
+					fprintf(out, "%-*s  %4u  %2u  %9" PRIu64 "  %7u  %9u  %9u  %7u  %8" PRIu64 "  %8" PRIu64 "  %8"
+						PRIu64 "\n", w, n->name, i, vl, v.sent, v.packets, v.bytes, v.most, v.credits,
+						(uint64_t)(v.waited_ns / UT_US), v.marked, v.dropped);
+}
+
 static void show_summary(const struct serve *s, FILE *out)
 {
 	struct subnet n;
@@ -147,6 +171,8 @@ int show_execute(struct serve *s, int n, char **words, FILE *out)
 		show_links(s, out);
 	else if (strcmp(what, "errors") == 0)
 		show_errors(s, out);
+	else if (strcmp(what, "queues") == 0)
+		show_queues(s, out);
 	else if (strcmp(what, "processes") == 0)
 		attachments_print(s->attachments, out);
 	else if (*what)

@@ -17,9 +17,11 @@ struct up_wish {
 	const char *sm;			/* "opensm", "none", or a node */
 	char *const *sm_words;		/* options of opensm, ends with NULL; or NULL */
 	struct trunk_spec trunk;	/* peer NULL: none */
-	const char *capture;		/* file of MADs, or NULL */
+	const char *capture;		/* file of what crosses links, or NULL */
 	const char *prefix;		/* of the names of generated nodes */
 	bool foreground, keep, hosts;
+	bool ipoib;			/* with hosts: their network is IP over InfiniBand */
+	bool hop;			/* data packets travel hop by hop */
 	bool owned;			/* it ends with the process that starts it */
 	long wait_s;
 	bool quiet;

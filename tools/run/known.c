@@ -96,6 +96,22 @@ static const struct known table[] = {
 	{ "ucx_perftest", "-p {port}", "-p {port}", "{peer}", READY_TCP, V4_ONLY, 'p', NULL },
 };
 
+/* Programs that meet no second one, and the command that runs them. */
+static const struct { const char *pattern, *command; } singles[] = {
+	{ "srp_daemon*", "dapple fabric run NODE" },
+	{ "ibsrpdm", "dapple fabric run NODE" },
+	{ "ibv_devices", "dapple run" },
+	{ "ibv_devinfo", "dapple run" },
+	{ "ibv_asyncwatch", "dapple run" },
+	{ "ibstat", "dapple run" },
+	{ "fi_info", "dapple run" },
+	{ "ucx_info", "dapple run" },
+	{ "lstopo*", "dapple run" },
+	{ "rdma", "dapple run" },
+	{ "mpirun", "dapple run" },
+	{ "mpiexec", "dapple run" },
+};
+
 /* Pairs whose server and client are two programs. */
 static const char *const twins[][2] = {
 	{ "rdma_server", "rdma_client" }, { "rdma_xserver", "rdma_xclient" },
@@ -413,6 +429,20 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 	return 0;
 }
 
+/* Returns an exit code after a sentence. */
+static int refuse_unknown(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)
+		if (fnmatch(singles[i].pattern, base_name(word), 0) == 0)
+			return run_usage_error("pair", "%s meets no second program: no pair is started; run it alone, by %s",
+					       base_name(word), singles[i].command);
+	return run_usage_error("pair", "\"%s\" is not a known program (--list): write {peer} for the "
+				       "server's address and {port} for the port",
+			       word);
+}
+
 int pair_plan(const struct pair_wish *wish, struct pair_plan *ret)
 {
 	bool given = has_text(wish->words, "{peer}") || has_text(wish->words, "{port}");
@@ -434,7 +464,5 @@ int pair_plan(const struct pair_wish *wish, struct pair_plan *ret)
 		r = r ? r : check_adapter(wish, k);
 		return r ? r : plan_by_row(wish, k, at, ret);
 	}
-	return run_usage_error("pair", "\"%s\" is not a known program (--list): write {peer} for the "
-				       "server's address and {port} for the port",
-			       wish->words[0]);
+	return refuse_unknown(wish->words[0]);
 }

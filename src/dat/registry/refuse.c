@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_MAX 560
+#define TEXT_MAX 540
 #define ALWAYS 8
 
 static const struct {

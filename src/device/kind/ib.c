@@ -62,7 +62,7 @@ static struct shm_channel *go_local(struct link *l)
 
 static int wire(struct dev_adapter *a)
 {
-	const struct ibp_config cfg = { .mtu_max = MTU_MAX };
+	const struct ibp_config cfg = { .mtu_max = MTU_MAX, .rate_control = true };
 	struct link *l;
 	int r = open_link(&l);
 
@@ -148,6 +148,8 @@ DEV_OVERLAY(const struct dev_kind_row dev_ib_row, DEV_TRANSPORT_ROW,
 	.addrs = dev_ib_addrs,
 	.route = dev_ib_route,
 	.path = dev_ib_path,
+	.gid_of = dev_ib_to_gid,
+	.addr_of = dev_ib_from_gid,
 	.group_join = dev_ib_join,
 	.group_leave = dev_ib_leave,
 	.forked = dev_ib_forked,
