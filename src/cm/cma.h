@@ -9,7 +9,7 @@
  * All calls are safe from any thread, return 0 or a negative errno unless said
  * otherwise, and never block. Locks: taken inside; order in docs/locking.md.
  * Addresses are struct sockaddr of AF_INET, AF_INET6 or AF_IB (27, struct
- * sockaddr_ib of rdma/ib_user... see man rdma_bind_addr; IP GIDs only).
+ * sockaddr_ib of rdma/ib_user... see man rdma_bind_addr). A GID stands for the port that has it.
  */
 #ifndef CM_CMA_H
 #define CM_CMA_H
@@ -58,6 +58,11 @@ struct cma_host {
 	int (*join)(struct cm_port *p, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
 	/* Undoes a success. Called likewise. */
 	void (*leave)(struct cm_port *p, const struct cm_group *g);
+	/* The GID of the port that has an address, as this port's subnet knows it; on Ethernet the address itself. Called
+	 * without locks. */
+	void (*to_gid)(struct cm_port *p, const uint8_t addr[16], uint8_t ret[16]);
+	/* The address of the port that has a GID, which is itself unless a subnet knows another. Called without locks. */
+	void (*from_gid)(const uint8_t gid[16], uint8_t ret[16]);
 };
 
 /* The one RDMA CM of this process; made by the device room at first use. NULL: no memory. */

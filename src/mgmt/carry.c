@@ -493,13 +493,11 @@ static enum fab_verdict next_port(struct fab_node *n, struct fab_port *in, uint1
 	return FAB_PASSES;
 }
 
-static enum fab_verdict follow(struct fab_port *from, uint16_t dlid, uint16_t pkey, struct fab_route *r)
+/* out: the port by which the packet leaves its first node, if v is FAB_PASSES. */
+static enum fab_verdict follow(struct fab_port *out, enum fab_verdict v, uint16_t dlid, uint16_t pkey, struct fab_route *r)
 {
-	struct fab_port *out = from, *in = NULL;
-	enum fab_verdict v = FAB_PASSES;
+	struct fab_port *in;
 
-	if (from->node->type == FAB_SWITCH)
-		v = next_port(from->node, NULL, dlid, pkey, &out);
 	while (v == FAB_PASSES) {
 		v = add_link(out, r);
 		if (v != FAB_PASSES)
@@ -516,19 +514,55 @@ static enum fab_verdict follow(struct fab_port *from, uint16_t dlid, uint16_t pk
 	return v;
 }
 
-void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey, struct fab_route *ret)
+static void begin_route(const struct fab_port *at, struct fab_route *ret)
 {
 	ret->end = NULL;
 	ret->n_ports = 0;
 	ret->has_fault = false;
-	ret->mtu = (uint8_t)wire_get_PORT_INFO_neighbor_mtu(from->info);
-	ret->rate = (uint16_t)fab_port_rate(from);
+	ret->mtu = (uint8_t)wire_get_PORT_INFO_neighbor_mtu(at->info);
+	ret->rate = (uint16_t)fab_port_rate(at);
+}
+
+void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey, struct fab_route *ret)
+{
+	enum fab_verdict v = FAB_PASSES;
+	struct fab_port *out = from;
+
+	begin_route(from, ret);
 	if (fab_port_has_lid(from, dlid)) {
 		ret->end = from;
 		ret->verdict = FAB_PASSES;
 		return;
 	}
-	ret->verdict = follow(from, dlid, pkey, ret);
+	if (from->node->type == FAB_SWITCH)
+		v = next_port(from->node, NULL, dlid, pkey, &out);
+	ret->verdict = follow(out, v, dlid, pkey, ret);
+}
+
+void fab_route_from(struct fab_port *in, uint16_t dlid, uint16_t pkey, struct fab_route *ret)
+{
+	enum fab_verdict v = FAB_WRONG_LID;
+	struct fab_port *out = NULL;
+
+	begin_route(in, ret);
+	ret->verdict = FAB_NOT_ACTIVE;
+	if (!fab_link_takes(in))
+		return;
+	if (fab_port_has_lid(fab_port_base(in), dlid)) {
+		ret->end = fab_port_base(in);
+		ret->verdict = FAB_PASSES;
+		return;
+	}
+	if (in->node->type == FAB_SWITCH)
+		v = next_port(in->node, in, dlid, pkey, &out);
+	ret->verdict = follow(out, v, dlid, pkey, ret);
+}
+
+void fab_route_enter(struct fab_port *in, unsigned sl, uint64_t packets, uint64_t words)
+{
+	struct fab_load l = { .packets = packets, .words = words, .sl = (uint8_t)sl };
+
+	fab_count_rcv(in, &l);
 }
 
 void fab_route_count(const struct fab_route *r, unsigned sl, uint64_t packets, uint64_t words)
@@ -572,13 +606,26 @@ struct spreading {
 
 static void spread_at(struct fab_port *at, const struct spreading *s, unsigned hops);
 
+static void leave_by_trunk(struct fab_port *out, const struct spreading *s)
+{
+	if (!out->is_trunk)
+		return;
+	if (s->load.packets)
+		fab_count_xmit(out, &s->load);
+	s->leaf(s->arg, out);
+}
+
 static bool spread_over(struct fab_port *out, const struct spreading *s, unsigned hops)
 {
 	struct fab *f = out->node->fabric;
 
-	if (!fab_link_passes(out) || !out->peer || !f->spread_left || !fab_link_takes(out->peer))
+	if (!fab_link_passes(out) || !f->spread_left || (out->peer && !fab_link_takes(out->peer)))
 		return false;
 	f->spread_left--;
+	if (!out->peer) {
+		leave_by_trunk(out, s);
+		return out->is_trunk;
+	}
 	if (s->load.packets) {
 		fab_count_xmit(out, &s->load);
 		fab_count_rcv(out->peer, &s->load);
@@ -622,9 +669,22 @@ enum fab_verdict fab_multicast(struct fab_port *from, uint16_t mlid, unsigned sl
 		spread_at(from, &s, 0);
 		return FAB_PASSES;
 	}
-	if (!from->peer)
+	if (!from->peer && !from->is_trunk)
 		return FAB_NO_LINK;
 	return spread_over(from, &s, 0) ? FAB_PASSES : FAB_NOT_ACTIVE;
+}
+
+void fab_multicast_from(struct fab_port *in, uint16_t mlid, unsigned sl, uint16_t pkey, uint64_t packets, uint64_t words,
+			void (*leaf)(void *arg, struct fab_port *port), void *arg)
+{
+	struct spreading s = { .mlid = mlid, .pkey = pkey, .leaf = leaf, .arg = arg,
+			       .load = { .packets = packets, .words = words, .sl = (uint8_t)sl, .is_mcast = true } };
+
+	if (!fab_link_takes(in))
+		return;
+	in->node->fabric->spread_left = SPREAD_MAX;
+	fab_count_rcv(in, &s.load);
+	spread_at(in, &s, 0);
 }
 
 struct fab_port *fab_port_by_lid(const struct fab *f, uint16_t lid)

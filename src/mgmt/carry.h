@@ -74,19 +74,29 @@ struct fab_route {
 /* Finds it. A DLID of the port itself gives a route without ports (loopback). pkey: value of the packet. */
 void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey, struct fab_route *ret);
 
+/* The rest of the route of a packet that has come over a trunk, from this port on. */
+void fab_route_from(struct fab_port *in, uint16_t dlid, uint16_t pkey, struct fab_route *ret);
+
 /* Counts packets of `words` 4-byte words in all, on each port of the route. */
 void fab_route_count(const struct fab_route *r, unsigned sl, uint64_t packets, uint64_t words);
+
+/* Counts packets that have come by this port, over a trunk. */
+void fab_route_enter(struct fab_port *in, unsigned sl, uint64_t packets, uint64_t words);
 
 /* One packet of a route with a fault. Each link that it crosses counts it. Returns false if one has damaged it. */
 bool fab_route_cross(const struct fab_route *r, unsigned sl, uint64_t words);
 
 /*
  * Where a multicast packet goes: each end port whose switch has it in its table for the MLID, the sender excluded.
- * Calls leaf(arg, port) for each. With packets > 0 each port passed counts them. Returns FAB_PASSES, or why the
+ * Calls leaf(arg, port) for each, and for ports whose trunk it leaves by. With packets > 0 each port passed counts them. Returns FAB_PASSES, or why the
  * packet did not leave the sender.
  */
 enum fab_verdict fab_multicast(struct fab_port *from, uint16_t mlid, unsigned sl, uint16_t pkey, uint64_t packets,
 			       uint64_t words, void (*leaf)(void *arg, struct fab_port *port), void *arg);
+
+/* The same for one that has come over a trunk, by this port. */
+void fab_multicast_from(struct fab_port *in, uint16_t mlid, unsigned sl, uint16_t pkey, uint64_t packets, uint64_t words,
+			void (*leaf)(void *arg, struct fab_port *port), void *arg);
 
 /* Returns true if the port is in the partition of a packet with this P_Key: one of its table matches (10.9.3). */
 bool fab_port_admits(const struct fab_port *p, uint16_t pkey);

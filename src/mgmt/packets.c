@@ -57,6 +57,9 @@ void pks_fini(struct pks *s)
 {
 	hop_free(s->hop);
 	s->hop = NULL;
+	free(s->far);
+	s->far = NULL;
+	s->n_far = s->cap_far = 0;
 	ut_idtab_fini(&s->ports);
 }
 
@@ -348,6 +351,24 @@ static void over_faults(struct pks_process *from, const struct run *r, const str
 	}
 }
 
+/* Each packet is a datagram there. */
+static void over_trunk(struct pks_process *from, const struct run *r, const struct way *w, const struct fab_route *way)
+{
+	struct pks *s = from->pks;
+	size_t at;
+
+	if (!way->has_fault)
+		fab_route_count(way, w->sl, r->packets, r->len / 4);
+	for (at = 0; at < r->len; at += r->seg) {
+		size_t len = r->len - at < r->seg ? r->len - at : r->seg;
+
+		if (!s->ops->depart || (way->has_fault && !fab_route_cross(way, w->sl, len / 4)))
+			from->counts.lost++;
+		else
+			s->ops->depart(s->ctx, way->ports[way->n_ports - 1], r->at + at, len);
+	}
+}
+
 /* Each packet by itself, from the queues of the port on. */
 static void by_hops(struct pks_process *from, const struct run *r)
 {
@@ -358,26 +379,21 @@ static void by_hops(struct pks_process *from, const struct run *r)
 			 from->pks->now);
 }
 
-static void unicast(struct pks_process *from, const struct run *r, const struct way *w)
+/* Along a route that has been found. */
+static void forward(struct pks_process *from, const struct run *r, const struct way *w, const struct fab_route *way)
 {
-	const struct fab_route *way;
 	struct pks_process *to;
 
-	if (w->special && !is_connection_management(r)) {
-		send_mad(from, r);
-		return;
-	}
-	if (from->pks->hop && !fab_port_has_lid(from->at->port, w->dlid)) {
-		by_hops(from, r);
-		return;
-	}
-	way = route(from, w);
-	if (way->verdict != FAB_PASSES) {
+	if (way->verdict != FAB_PASSES && way->verdict != FAB_TRUNK) {
 		from->counts.unrouted += r->packets;
 		return;
 	}
 	if (way->n_ports && r->longest > (128u << way->mtu) + HEADERS_MAX) {
 		from->counts.too_long += r->packets;
+		return;
+	}
+	if (way->verdict == FAB_TRUNK) {
+		over_trunk(from, r, w, way);
 		return;
 	}
 	if (way->has_fault) {
@@ -390,6 +406,16 @@ static void unicast(struct pks_process *from, const struct run *r, const struct 
 		from->counts.no_process += r->packets;
 	else if (!give(to, r))
 		from->counts.lost += r->packets;
+}
+
+static void unicast(struct pks_process *from, const struct run *r, const struct way *w)
+{
+	if (w->special && !is_connection_management(r))
+		send_mad(from, r);
+	else if (from->pks->hop && !fab_port_has_lid(from->at->port, w->dlid))
+		by_hops(from, r);
+	else
+		forward(from, r, w, route(from, w));
 }
 
 /* Copies of a run for the members at one port. */
@@ -413,8 +439,15 @@ static void give_members(const struct spread *s, struct pks_port *at)
 static void leaf(void *arg, struct fab_port *port)
 {
 	const struct spread *s = arg;
+	const struct pks *p = s->from->pks;
+	size_t at;
 
-	give_members(s, find_port(s->from->pks, port));
+	if (!port->is_trunk || port->peer) {
+		give_members(s, find_port(s->from->pks, port));
+		return;
+	}
+	for (at = 0; p->ops->depart && at < s->r->len; at += s->r->seg)
+		p->ops->depart(p->ctx, port, s->r->at + at, s->r->len - at < s->r->seg ? s->r->len - at : s->r->seg);
 }
 
 /* Members at the sender's own port have their copies from the adapter, not from the switch (IBTA 10.5.2). */
@@ -582,7 +615,9 @@ static const struct hop_ops hops = { .deliver = arrived, .drained = has_room };
 int pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx, bool is_hopping)
 {
 	*s = (struct pks){ .fabric = f, .ops = ops, .ctx = ctx };
+	s->stranger = (struct pks_process){ .pks = s, .slot = PKS_NO_SLOT };
 	ut_list_init(&s->waiting);
+	ut_list_init(&s->stranger.waiting);
 	if (is_hopping)
 		s->hop = hop_new(f, &hops, s);
 	return is_hopping && !s->hop ? -ENOMEM : 0;
@@ -602,6 +637,68 @@ void pks_run(struct pks *s, uint64_t now)
 uint64_t pks_next(const struct pks *s)
 {
 	return s->hop ? hop_next(s->hop) : UT_NEVER;
+}
+
+/* --- trunks --- */
+
+void pks_arrive(struct pks *s, struct fab_port *at, const uint8_t *packet, size_t len)
+{
+	struct run r = { .at = packet, .len = len, .seg = (uint16_t)len, .packets = 1, .longest = (uint32_t)len };
+	struct spread spread = { &s->stranger, &r, NULL };
+	struct wire_link_packet p;
+	struct fab_route way;
+	struct way w;
+
+	if (len > UINT16_MAX || !read_way(packet, len, &w, &p)) {
+		s->stranger.counts.malformed++;
+		return;
+	}
+	s->stranger.counts.packets++;
+	spread.w = &w;
+	if (w.dlid < MAD_LID_MCAST) {
+		fab_route_from(at, w.dlid, w.pkey, &way);
+		fab_route_enter(at, w.sl, 1, len / 4);
+		if (!w.special || is_connection_management(&r))
+			forward(&s->stranger, &r, &w, &way);
+	} else if (w.grh && w.special == TO_GROUP) {
+		fab_multicast_from(at, w.dlid, w.sl, w.pkey, 1, len / 4, leaf, &spread);
+	}
+}
+
+static struct pks_far *find_far(const struct pks *s, uint32_t ip, uint64_t guid)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n_far; i++)
+		if (ip ? s->far[i].ip == ip : s->far[i].guid == guid)
+			return &s->far[i];
+	return NULL;
+}
+
+int pks_far_add(struct pks *s, const struct pks_far *h)
+{
+	struct pks_far *old = find_far(s, 0, h->guid);
+
+	if (old) {
+		*old = *h;
+		return 0;
+	}
+	if (s->n_far == s->cap_far) {
+		uint32_t cap = s->cap_far ? 2 * s->cap_far : 16;
+		void *v = ut_realloc(s->far, cap * sizeof(*s->far));
+
+		if (!v)
+			return -ENOMEM;
+		s->far = v;
+		s->cap_far = cap;
+	}
+	s->far[s->n_far++] = *h;
+	return 0;
+}
+
+void pks_far_clear(struct pks *s)
+{
+	s->n_far = 0;
 }
 
 /* --- routes for senders that carry packets by other ways --- */
@@ -631,7 +728,11 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 
 uint32_t pks_address(const struct fab_node *n)
 {
-	return n->type == FAB_CA && n->index < 0x1fffe ? PKT_IP_FIRST + n->index + 1 : 0;
+	uint32_t region = n->fabric->region;
+
+	if (n->type != FAB_CA || n->index >= (region ? PKS_REGION - 2 : 0x1fffe))
+		return 0;
+	return PKT_IP_FIRST + region * PKS_REGION + n->index + 1;
 }
 
 static const struct fab_port *by_address(const struct fab *f, uint32_t ip)
@@ -650,11 +751,14 @@ static void answer_find(struct pks_process *p, const struct pkt_find *q)
 	const struct iovec iov = { &m, pkt_length(PKT_FOUND) };
 	const struct fab *f = p->pks->fabric;
 	const struct fab_port *port = q->ip ? by_address(f, q->ip) : fab_port_by_guid(f, q->guid);
+	const struct pks_far *far = find_far(p->pks, q->ip, q->guid);
 
 	if (port)
 		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? pks_address(port->node) : 0,
 						.lid = fab_port_lid(port), .guid = port->guid,
 						.prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
+	else if (far)
+		m.u.found = (struct pkt_found){ .ip = far->ip, .lid = far->lid, .guid = far->guid, .prefix = far->prefix };
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 

@@ -33,6 +33,8 @@
 #define PKS_NO_SLOT 0xffffu
 #define PKS_ROUTES 16u  /* kept for a process; a power of two */
 #define PKS_GROUPS_MAX 4096u /* of a process */
+#define PKS_REGION 2048u /* addresses of a fabric process that has trunks */
+#define PKS_REGIONS 64u  /* 0: without trunks, all addresses */
 
 struct pks_process;
 
@@ -43,6 +45,15 @@ struct pks_ops {
 	void (*pause)(void *ctx, struct pks_process *p, bool on);
 	/* A packet of this process was sent to another one in pks_run(), not in pks_receive(). */
 	void (*sent_for)(void *ctx, struct pks_process *p);
+	/* A packet, LRH to ICRC, leaves by the trunk of this port. NULL: it is lost. */
+	void (*depart)(void *ctx, struct fab_port *trunk, const uint8_t *packet, size_t len);
+};
+
+/* A host in the fabric process at the other end of a trunk: its first port. */
+struct pks_far {
+	uint32_t ip;              /* host order */
+	uint16_t lid;
+	uint64_t guid, prefix;
 };
 
 /* An end port of the model that has processes. */
@@ -97,9 +108,13 @@ struct pks {
 	uint64_t now;             /* ns; of the last pks_run() */
 	struct ut_list waiting;   /* processes for which packets wait */
 	struct ut_idtab ports;    /* struct pks_port, by number of node and port; those with processes */
+	struct pks_process stranger; /* has sent what comes over trunks; it is on no list */
+	struct pks_far *far;
+	uint32_t n_far, cap_far;
 };
 
-/* The IPv4 address of a host's first port, in host order; 0 of other nodes. */
+/* The IPv4 address of a host's first port, in host order; 0 of other nodes. Those of two fabric processes that a trunk joins
+ * differ: the model has a region of addresses of its own (fab.region). */
 uint32_t pks_address(const struct fab_node *n);
 
 /* Returns 0 or -ENOMEM. */
@@ -120,6 +135,11 @@ uint64_t pks_next(const struct pks *s);
 
 /* A message of the process. Returns 0, or -EPROTO: the process must be removed. */
 int pks_receive(struct pks_process *p, const void *msg, size_t len);
+/* A packet, LRH to ICRC, has come by this port, over a trunk. */
+void pks_arrive(struct pks *s, struct fab_port *at, const uint8_t *packet, size_t len);
+/* What the other end of a trunk says of its hosts: adds one or changes it, or forgets them all. -ENOMEM: it is not known. */
+int pks_far_add(struct pks *s, const struct pks_far *h);
+void pks_far_clear(struct pks *s);
 /* A datagram for QP1 that the model's agents have not consumed: connection management of another fabric process. Returns
  * true if a process of the port got it. */
 bool pks_deliver(struct pks *s, struct fab_port *port, const struct mad *m);

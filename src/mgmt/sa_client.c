@@ -267,6 +267,27 @@ static struct member *find_member(struct sac *s, const uint8_t mgid[16], uint8_t
 	return NULL;
 }
 
+#define EXACTLY 2 /* of a selector (15.2.5.17, table 206) */
+
+/* What creates the group if there is none (15.2.5.17.2). Returns the components. */
+static uint64_t put_creation(uint8_t *rec, const struct sac_group *g)
+{
+	wire_set_MEMBER_RECORD_qkey(rec, g->qkey);
+	wire_set_MEMBER_RECORD_pkey(rec, g->pkey);
+	wire_set_MEMBER_RECORD_sl(rec, g->is_exact ? g->sl : 0);
+	wire_set_MEMBER_RECORD_flow_label(rec, g->is_exact ? g->flow_label : 0);
+	wire_set_MEMBER_RECORD_tclass(rec, g->is_exact ? g->tclass : 0);
+	if (!g->is_exact)
+		return WIRE_MEMBER_CREATION;
+	wire_set_MEMBER_RECORD_mtu_selector(rec, EXACTLY);
+	wire_set_MEMBER_RECORD_mtu(rec, g->mtu);
+	wire_set_MEMBER_RECORD_rate_selector(rec, EXACTLY);
+	wire_set_MEMBER_RECORD_rate(rec, g->rate);
+	wire_set_MEMBER_RECORD_hop_limit(rec, g->hop_limit);
+	return WIRE_MEMBER_CREATION | WIRE_MEMBER_MTU_SELECTOR | WIRE_MEMBER_MTU | WIRE_MEMBER_RATE_SELECTOR |
+	       WIRE_MEMBER_RATE | WIRE_MEMBER_HOP_LIMIT;
+}
+
 static void put_member(struct sac *s, struct question *q, uint8_t method, const struct sac_group *g, const uint8_t port_gid[16])
 {
 	uint8_t *rec = record_of(q->mad);
@@ -278,12 +299,8 @@ static void put_member(struct sac *s, struct question *q, uint8_t method, const 
 		wire_set_MEMBER_RECORD_mgid(rec, g->mgid);
 		mask |= WIRE_MEMBER_MGID;
 	}
-	if (method == MAD_SET) {
-		/* What creates the group if there is none (15.2.5.17.2). */
-		mask |= WIRE_MEMBER_QKEY | WIRE_MEMBER_PKEY | WIRE_MEMBER_SL | WIRE_MEMBER_FLOW_LABEL | WIRE_MEMBER_TCLASS;
-		wire_set_MEMBER_RECORD_qkey(rec, g->qkey);
-		wire_set_MEMBER_RECORD_pkey(rec, g->pkey);
-	}
+	if (method == MAD_SET && !g->joins_only)
+		mask |= put_creation(rec, g);
 	put_header(s, q, method, WIRE_SA_MEMBER_RECORD, mask);
 }
 
@@ -383,7 +400,10 @@ static void group_answered(struct sac *s, struct question *q, int status, const 
 
 	if (status == 0 && m) {
 		m->joined = true;
-		m->group = g = read_group(rec, m->group.join_state);
+		g = read_group(rec, m->group.join_state);
+		g.joins_only = m->group.joins_only;
+		g.is_exact = m->group.is_exact;
+		m->group = g;
 		memcpy(m->port_gid, wire_get_MEMBER_RECORD_port_gid(q->mad + WIRE_SA_DATA), 16);
 	}
 	if (!m && status == 0) {

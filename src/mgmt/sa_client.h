@@ -36,6 +36,8 @@ struct sac_group {
 	uint32_t qkey, flow_label;
 	uint16_t mlid, pkey;
 	uint8_t sl, mtu, rate, tclass, hop_limit, join_state; /* join_state: 1 full, 4 send-only (15.2.5.17) */
+	bool joins_only;          /* in a join: a group that is not there is not made */
+	bool is_exact;            /* in a join: one that is made has all of these, and not what the SA chooses */
 };
 
 struct sac_ops {
@@ -71,7 +73,8 @@ void sac_agent(struct sac *s, uint32_t tid_high);
 /* Finds a path. Returns 0 with one that is kept, -EINPROGRESS: ops->path() answers the ticket within timeout_ms; -ENOMEM. */
 int sac_path(struct sac *s, const uint8_t sgid[16], const uint8_t dgid[16], uint16_t pkey, uint64_t generation,
 	     int timeout_ms, uint64_t ticket, uint64_t now, struct sac_path *ret);
-/* Adds a user to a group: mgid, qkey, pkey and join_state count; an MGID of zeros asks for a new group. Returns 0 with the
+/* Adds a user to a group: mgid, qkey, pkey and join_state count (of joins_only: mgid and join_state; of is_exact: all but
+ * mlid); an MGID of zeros asks for a new group. Returns 0 with the
  * group if the port is a member, -EINPROGRESS: ops->group() answers; -ENOMEM. Each success is undone by sac_leave(). */
 int sac_join(struct sac *s, const uint8_t port_gid[16], const struct sac_group *want, int timeout_ms, uint64_t ticket,
 	     uint64_t now, struct sac_group *ret);

@@ -230,7 +230,21 @@ static void h_leave(struct cm_port *cp, const struct cm_group *g)
 	fh.leaves++;
 }
 
-static const struct cma_host host = { h_ports, h_attach, h_has_addr, h_addrs, h_route, h_path, h_join, h_leave };
+/* As on Ethernet, but for one port's GID: that of 10.0.0.9. */
+static const uint8_t h_gid[16] = { 0xfe, 0x80, [8] = 0xda, [15] = 9 }, h_gid_addr[16] = { [10] = 0xff, 0xff, 10, 0, 0, 9 };
+
+static void h_to_gid(struct cm_port *cp, const uint8_t addr[16], uint8_t ret[16])
+{
+	memcpy(ret, memcmp(addr, h_gid_addr, 16) ? addr : h_gid, 16);
+}
+
+static void h_from_gid(const uint8_t gid[16], uint8_t ret[16])
+{
+	memcpy(ret, memcmp(gid, h_gid, 16) ? gid : h_gid_addr, 16);
+}
+
+static const struct cma_host host = { h_ports, h_attach, h_has_addr, h_addrs, h_route, h_path, h_join, h_leave, h_to_gid,
+				      h_from_gid };
 
 /* --- the adapters --- */
 

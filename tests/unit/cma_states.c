@@ -473,6 +473,31 @@ static void test_ib_addresses(void)
 	CHECK(cma_chan_destroy(ch) == 0);
 }
 
+/* The GID of a port stands for its address, and is shown where the family is AF_IB; path records have it always. */
+static void test_gids(void)
+{
+	struct cma_chan *ch = fh_chan();
+	struct cma_id *id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
+	struct sockaddr_ib ib = { .sib_family = AF_IB, .sib_sid_mask = htobe64(UINT64_MAX), .sib_sid = htobe64(0x01060000 + 7) };
+	const uint8_t gid[16] = { 0xfe, 0x80, [8] = 0xda, [15] = 9 };
+	struct cma_info info;
+
+	memcpy(ib.sib_addr.sib_raw, gid, 16);
+	CHECK(cma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == 0);
+	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	cma_query(id, &info);
+	CHECK(info.remote.ss_family == AF_IB && !memcmp(((struct sockaddr_ib *)&info.remote)->sib_addr.sib_raw, gid, 16));
+	CHECK(!memcmp(info.dgid.raw, gid, 16));
+	cma_id_destroy(id);
+	id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
+	CHECK(cma_resolve_addr(id, NULL, fh_v4("10.0.0.9", 7), 1000) == 0);
+	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	cma_query(id, &info);
+	CHECK(info.remote.ss_family == AF_INET && !memcmp(info.dgid.raw, gid, 16));
+	cma_id_destroy(id);
+	CHECK(cma_chan_destroy(ch) == 0);
+}
+
 static void test_create(void)
 {
 	struct cma_chan *ch = fh_chan();
@@ -498,6 +523,7 @@ int main(void)
 	test_options();
 	test_path_option();
 	test_path_later();
+	test_gids();
 	test_depths();
 	test_connect_fails();
 	test_ib_addresses();

@@ -56,6 +56,23 @@ static bool take(void *ctx, struct pks_process *p, const struct iovec *iov, int 
 	return true;
 }
 
+/* What left by a trunk. */
+static struct {
+	uint8_t packet[WIRE_LINK_PACKET_MAX];
+	size_t len;
+	const struct fab_port *by;
+	int n;
+} departed;
+
+static void depart(void *ctx, struct fab_port *trunk, const uint8_t *packet, size_t len)
+{
+	CHECK(len <= sizeof(departed.packet));
+	memcpy(departed.packet, packet, len);
+	departed.len = len;
+	departed.by = trunk;
+	departed.n++;
+}
+
 static void pause_sender(void *ctx, struct pks_process *p, bool on)
 {
 	ut_container(p, struct seat, p)->paused = on;
@@ -66,7 +83,7 @@ static void sent_for(void *ctx, struct pks_process *p)
 	ut_container(p, struct seat, p)->sent_for++;
 }
 
-static const struct pks_ops ops = { .send = take, .pause = pause_sender, .sent_for = sent_for };
+static const struct pks_ops ops = { .send = take, .depart = depart, .pause = pause_sender, .sent_for = sent_for };
 
 /* MLID 0xc001: ports 1 to 3 */
 static void write_multicast(struct world *w)
@@ -391,6 +408,101 @@ static void members(void)
 	world_close(&w);
 }
 
+#define FAR_LID 40
+
+/* Port 8 of the switch leads to another fabric process, where FAR_LID is; MLID 0xc001: it and ports 1 to 3. */
+static struct fab_port *make_trunk(struct world *w)
+{
+	const uint8_t far[4] = { FAB_4X, FAB_QDR, FAB_EDR, 4 };
+	struct fab_port *t = fab_node_port(w->star.sw, 8);
+	uint8_t block[FAB_LFT_BLOCK], mft[64] = { [2] = 0x01, [3] = 0x0e };
+
+	t->trunk = 1;
+	fab_port_trunk(t, true);
+	fab_port_trunk_far(t, true, far);
+	fabstar_activate(t);
+	fab_switch_lft_get(w->star.sw->sw, 0, block);
+	block[FAR_LID] = 8;
+	CHECK(fab_switch_lft_set(w->star.sw->sw, 0, block) == 0 && fab_switch_mft_set(w->star.sw->sw, 0, 0, mft) == 0);
+	fab_touch(w->star.f);
+	memset(&departed, 0, sizeof(departed));
+	return t;
+}
+
+static void arrive(struct world *w, struct fab_port *t, struct spec s)
+{
+	uint8_t packet[WIRE_LINK_PACKET_MAX];
+
+	pks_arrive(&w->pks, t, packet, make(packet, &s));
+}
+
+static void over_trunks(void)
+{
+	struct spec out = { .slid = fabstar_lid(0), .dlid = FAR_LID, .qpn = 1u << 16, .payload = 256 },
+		    in = { .slid = FAR_LID, .dlid = fabstar_lid(1), .qpn = 1u << 16 | 3, .payload = 256 },
+		    all = { .slid = fabstar_lid(0), .dlid = 0xc001, .qpn = 0xffffff, .payload = 64, .grh = true };
+	struct pkt_message m = { .head = pkt_head(PKT_JOIN) };
+	struct fab_port *t;
+	struct world w;
+
+	world_open(&w);
+	t = make_trunk(&w);
+	CHECK(send_one(w.seat[0], out) == 0 && departed.n == 1 && departed.by == t);
+	CHECK(!memcmp(departed.packet, message + sizeof(struct pkt_head), departed.len) && departed.len == 8 + 12 + 256 + 4);
+	CHECK(counter(t, FAB_C_XMIT_PKTS) == 1);
+	out.payload = 4096;
+	CHECK(send_one(w.seat[0], out) == 0 && departed.n == 1 && w.seat[0]->p.counts.too_long == 1);
+	arrive(&w, t, in);
+	CHECK(w.seat[1]->n == 1 && counter(t, FAB_C_RCV_PKTS) == 1 && counter(fabstar_port(&w.star, 1), FAB_C_RCV_PKTS) == 1);
+	in.dlid = 60; /* not in the table */
+	arrive(&w, t, in);
+	CHECK(w.seat[1]->n == 1 && w.pks.stranger.counts.unrouted == 1);
+	/* Groups: both ways, and not back. */
+	memcpy(m.u.group.mgid, mgid, 16);
+	CHECK(pks_receive(&w.seat[1]->p, &m, pkt_length(PKT_JOIN)) == 0);
+	CHECK(send_one(w.seat[0], all) == 0 && departed.n == 2 && w.seat[1]->n == 2);
+	all.slid = FAR_LID;
+	arrive(&w, t, all);
+	CHECK(departed.n == 2 && w.seat[1]->n == 3 && !w.seat[2]->n);
+	/* Garbage, cut anywhere. */
+	for (size_t cut = 0; cut < departed.len; cut++)
+		pks_arrive(&w.pks, t, departed.packet, cut);
+	CHECK(w.pks.stranger.counts.malformed == departed.len);
+	/* Without the link nothing comes or goes. */
+	fab_port_trunk_far(t, false, (const uint8_t[4]){ 0 });
+	in.dlid = fabstar_lid(1);
+	arrive(&w, t, in);
+	arrive(&w, t, all);
+	out.payload = 64;
+	CHECK(send_one(w.seat[0], out) == 0 && departed.n == 2 && w.seat[1]->n == 3);
+	world_close(&w);
+}
+
+/* Addresses of hosts behind a trunk; those of the own hosts come from a region of their own. */
+static void far_hosts(void)
+{
+	const struct pks_far far = { .ip = PKT_IP_FIRST + 7 * PKS_REGION + 3, .lid = FAR_LID, .guid = 0x77, .prefix = 0xfe80ull << 48 };
+	struct pkt_message q = { .head = pkt_head(PKT_FIND), .u.find.ip = far.ip }, a;
+	struct world w;
+
+	world_open(&w);
+	w.star.f->region = 5;
+	CHECK(pks_address(w.star.host[0]) > PKT_IP_FIRST + 5 * PKS_REGION && pks_address(w.star.host[0]) < PKT_IP_FIRST + 6 * PKS_REGION);
+	for (int known = 0; known < 2; known++) {
+		struct seat *s = w.seat[0];
+
+		s->n = 0;
+		CHECK(pks_receive(&s->p, &q, pkt_length(PKT_FIND)) == 0 && s->n == 1);
+		memcpy(&a, s->got[0], pkt_length(PKT_FOUND));
+		CHECK(a.head.type == PKT_FOUND && a.u.found.guid == (known ? far.guid : 0) && a.u.found.lid == (known ? FAR_LID : 0));
+		CHECK(pks_far_add(&w.pks, &far) == 0);
+	}
+	CHECK(w.pks.n_far == 1);
+	pks_far_clear(&w.pks);
+	CHECK(w.pks.n_far == 0);
+	world_close(&w);
+}
+
 static void gone(void *ctx, struct pks_process *p)
 {
 	pks_remove(p);
@@ -523,6 +635,8 @@ static const struct test_case cases[] = {
 	{ "-", "connection management finds its process", management },
 	{ "-", "routes for senders", routes },
 	{ "-", "members of a group at a port", members },
+	{ "-", "packets over trunks", over_trunks },
+	{ "-", "hosts behind trunks", far_hosts },
 	{ "-", "messages that are none", hostile },
 	{ "-", "hop by hop", hop_by_hop },
 	{ "-", "a full port", full_port },

@@ -217,8 +217,36 @@ static void groups(void)
 	sac_fini(&w.s);
 }
 
+/* IPoIB's joins: a group that must be there, and one that is made with all the attributes of the first (RFC 4391, 5). */
+static void given_groups(void)
+{
+	struct sac_group want = { .join_state = 1, .joins_only = true }, got;
+	const uint8_t *rec;
+	struct world w;
+
+	begin(&w);
+	memcpy(want.mgid, mgid, 16);
+	CHECK(sac_join(&w.s, here, &want, 2000, 1, w.now, &got) == -EINPROGRESS && w.n == 1);
+	CHECK(wire_get_SA_mask(w.sent[0]) == (1 << 0 | 1 << 1 | 1 << 16));
+	respond(&w, 0, 0, fill_group);
+	/* Registered again, it still is not made. */
+	sac_reregister(&w.s, here, w.now);
+	CHECK(w.n == 2 && wire_get_SA_mask(w.sent[1]) == (1 << 0 | 1 << 1 | 1 << 16));
+	want = (struct sac_group){ .join_state = 1, .is_exact = true, .qkey = 0xb1b, .pkey = 0x8001, .mtu = 4, .rate = 3, .sl = 2,
+				   .flow_label = 0x12345, .hop_limit = 1, .tclass = 7 };
+	memcpy(want.mgid, mgid, 16);
+	want.mgid[15]++;
+	CHECK(sac_join(&w.s, here, &want, 2000, 2, w.now, &got) == -EINPROGRESS && w.n == 3);
+	CHECK(wire_get_SA_mask(w.sent[2]) == (1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 9 |
+					      1 << 12 | 1 << 13 | 1 << 14 | 1 << 16));
+	rec = w.sent[2] + 56;
+	CHECK(rec[38] == (2 << 6 | 4) && rec[39] == 7 && rec[42] == (2 << 6 | 3) && rec[44] == 0x21 && rec[47] == 1);
+	sac_fini(&w.s);
+}
+
 static const struct test_case cases[] = {
 	{ "-", "paths", paths },
+	{ "-", "groups with given attributes", given_groups },
 	{ "-", "time", time_passes },
 	{ "-", "groups", groups },
 };

@@ -66,6 +66,8 @@ struct ad {
 	struct ad_counts sum;     /* of processes that are gone */
 	struct ad_process *full;  /* a receiver of the message being read, above QUEUE_HIGH */
 	bool looking;             /* the timer runs */
+	void (*depart)(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len); /* by a trunk */
+	void *depart_ctx;
 	uint8_t buffer[MESSAGE_MAX + 1];
 };
 
@@ -247,7 +249,16 @@ static bool send_to(void *ctx, struct pks_process *to, const struct iovec *iov, 
 	return r == -EAGAIN && keep(p, iov, n);
 }
 
-static const struct pks_ops ops = { .send = send_to, .pause = pause_sender, .sent_for = sent_for };
+/* A slot of pks_ops. */
+static void depart(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len)
+{
+	struct ad *a = ctx;
+
+	if (a->depart)
+		a->depart(a->depart_ctx, port, packet, len);
+}
+
+static const struct pks_ops ops = { .send = send_to, .depart = depart, .pause = pause_sender, .sent_for = sent_for };
 
 static void drop_oldest(struct ad_process *p)
 {
@@ -482,6 +493,28 @@ void ad_node_gone(struct ad *a, struct fab_node *n)
 bool ad_deliver(struct ad *a, struct fab_port *port, const struct mad *m)
 {
 	return pks_deliver(&a->pks, port, m);
+}
+
+void ad_on_depart(struct ad *a, void (*fn)(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len), void *ctx)
+{
+	a->depart = fn;
+	a->depart_ctx = ctx;
+}
+
+/* Messages that come over a trunk have no sender here that could be held: a full receiver's queue takes them. */
+void ad_arrive(struct ad *a, struct fab_port *port, const uint8_t *packet, size_t len)
+{
+	pks_arrive(&a->pks, port, packet, len);
+}
+
+void ad_far_add(struct ad *a, const struct pks_far *h)
+{
+	pks_far_add(&a->pks, h);
+}
+
+void ad_far_clear(struct ad *a)
+{
+	pks_far_clear(&a->pks);
 }
 
 void ad_counts(const struct ad *a, struct ad_counts *ret)

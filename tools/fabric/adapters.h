@@ -19,6 +19,7 @@
 #define TOOLS_FABRIC_ADAPTERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ad;
@@ -26,6 +27,7 @@ struct fab;
 struct fab_node;
 struct fab_port;
 struct mad;
+struct pks_far;
 
 /* Listens in the fabric's directory. is_hopping: as that of mgmt/packets.h. Returns 0 or a negative errno. */
 int ad_open(const char *dir, struct fab *f, bool is_hopping, struct ad **ret);
@@ -41,6 +43,13 @@ void ad_settle(struct ad *a);
 uint64_t ad_next(const struct ad *a);
 /* The node is about to be removed: its processes see the end of their fabric. */
 void ad_node_gone(struct ad *a, struct fab_node *n);
+/* Packets that leave by a trunk go to depart(ctx, port, packet, length); NULL: they are lost. */
+void ad_on_depart(struct ad *a, void (*depart)(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len), void *ctx);
+/* A packet has come over a trunk, by this port. */
+void ad_arrive(struct ad *a, struct fab_port *port, const uint8_t *packet, size_t len);
+/* Hosts behind trunks: see pks_far_add(). */
+void ad_far_add(struct ad *a, const struct pks_far *h);
+void ad_far_clear(struct ad *a);
 /* A datagram for QP1 that no agent has. Returns true if a process of the port has got it. */
 bool ad_deliver(struct ad *a, struct fab_port *port, const struct mad *m);
 /* Counts of all processes that are or were here: packets, bytes, and those that did not arrive. */

@@ -77,6 +77,8 @@ static int take_up_option(struct up_wish *w, struct run_opts *o, const char *nam
 		w->keep = true;
 	else if (strcmp(name, "hosts") == 0)
 		w->hosts = true;
+	else if (strcmp(name, "ipoib") == 0)
+		w->hosts = w->ipoib = true;
 	else if (strcmp(name, "hop") == 0)
 		w->hop = true;
 	else

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "link/fabric/socket.h"
+#include "ipoib/tun.h"
 #include "netlink.h"
 #include "place.h"
 #include "run.h"
@@ -32,7 +34,9 @@
 #define MTU 9000
 #define PREFIX 15		/* of 198.18.0.0 */
 #define ASK_MS 20000
-#define STEP_MAX 80
+#define STEP_MAX 400
+#define IPOIB "dapple-ipoib"
+#define IPOIB_MS 15000		/* it tells within less that it is ready */
 
 /* A process that enters a node, and its answer. With the answer come the descriptors of user and network namespace. */
 struct request {
@@ -52,10 +56,13 @@ struct host {
 	char name[PLACE_NAME_MAX + 2];
 	uint32_t ip;
 	int ns;
+	int life;		/* the process of its IP over InfiniBand ends with this descriptor; -1: it has none */
 };
 
 struct hub {
 	int user, ns, nl, listener;
+	const char *dir, *fabric;
+	bool ipoib;
 	unsigned made;
 	struct ut_list hosts;
 };
@@ -75,6 +82,15 @@ static int new_net(int *ret_nl)
 		return ns;
 	ut_close(ns);
 	return *ret_nl;
+}
+
+static int make_bridge(struct hub *h, const char **ret_step)
+{
+	int r;
+
+	*ret_step = "creating a bridge between network namespaces";
+	r = nl_bridge(h->nl, BRIDGE);
+	return r == 0 ? nl_link_up(h->nl, BRIDGE) : r;
 }
 
 /* dir NULL: it does not listen. */
@@ -97,10 +113,7 @@ static int make_hub(struct hub *h, const char *dir, const char **ret_step)
 	h->user = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
 	if (h->user < 0)
 		return -errno;
-	*ret_step = "creating a bridge between network namespaces";
-	r = nl_bridge(h->nl, BRIDGE);
-	if (r == 0)
-		r = nl_link_up(h->nl, BRIDGE);
+	r = h->ipoib ? tun_try(ret_step) : make_bridge(h, ret_step);
 	if (r < 0)
 		return r;
 	if (!dir)
@@ -145,15 +158,101 @@ static int join(struct hub *h, int nl, uint32_t ip, const char **ret_step)
 	return r < 0 ? r : address(nl, ip, ret_step);
 }
 
+/* --- the child: IP over InfiniBand --- */
+
+/* Rights inside the user namespace, for the program that is executed next. */
+static void keep_rights(unsigned rights)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+	int i;
+
+	if (syscall(SYS_capget, &head, caps) < 0)
+		return;
+	caps[0].inheritable |= rights;
+	if (syscall(SYS_capset, &head, caps) < 0)
+		return;
+	for (i = 0; i < 32; i++)
+		if (rights & 1u << i)
+			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
+}
+
+static void exec_ipoib(const struct hub *h, const struct host *n, int life, int out)
+{
+	char libdir[PATH_MAX], path[PATH_MAX + sizeof(IPOIB)], place[2 * PLACE_NAME_MAX + 4], address[INET_ADDRSTRLEN + 4];
+	struct in_addr in = { htonl(n->ip) };
+	struct run_env env = { .preload = false };
+
+	if (run_libdir(libdir, sizeof(libdir)))
+		_exit(127);
+	snprintf(path, sizeof(path), "%s/" IPOIB, libdir);
+	snprintf(place, sizeof(place), "%s/%s", h->fabric, n->name);
+	inet_ntop(AF_INET, &in, address, sizeof(address));
+	snprintf(address + strlen(address), 4, "/%d", PREFIX);
+	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", 1) < 0 || run_env_apply(&env))
+		_exit(127);
+	keep_rights(1u << CAP_NET_ADMIN);
+	dup2(life, 0);
+	dup2(out, 1);
+	execl(path, path, address, (char *)NULL);
+	_exit(127);
+}
+
+/* Waits for its line. Returns 0, or a negative errno with what it says. */
+static int await_ipoib(int in, char *step)
+{
+	struct pollfd p = { .fd = in, .events = POLLIN };
+	char line[STEP_MAX];
+	ssize_t n = poll(&p, 1, IPOIB_MS) == 1 ? read(in, line, sizeof(line) - 1) : 0;
+
+	if (n <= 0)
+		return -EPIPE;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (strcmp(line, "ready") == 0)
+		return 0;
+	snprintf(step, STEP_MAX, "%s", line);
+	return -EPROTO;
+}
+
+static int start_ipoib(const struct hub *h, struct host *n, const char **ret_step)
+{
+	static char said[STEP_MAX];
+	int life[2] = { -1, -1 }, out[2] = { -1, -1 }, r = -EAGAIN;
+	pid_t pid = -1;
+
+	*ret_step = "starting the process of IP over InfiniBand";
+	if (pipe2(life, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0)
+		pid = fork();
+	if (pid == 0)
+		exec_ipoib(h, n, life[0], out[1]);
+	ut_close(life[0]);
+	ut_close(out[1]);
+	snprintf(said, sizeof(said), "%s", *ret_step);
+	if (pid > 0)
+		r = await_ipoib(out[0], said);
+	*ret_step = said;
+	ut_close(out[0]);
+	if (r < 0)
+		ut_close(life[1]);
+	else
+		n->life = life[1];
+	return r;
+}
+
 static int make_host(struct hub *h, struct host *n, const char **ret_step)
 {
 	int nl, r;
 
 	*ret_step = "creating a network namespace";
+	n->life = -1;
 	n->ns = new_net(&nl);
 	if (n->ns < 0)
 		return n->ns;
-	r = join(h, nl, n->ip, ret_step);
+	if (!h->ipoib)
+		r = join(h, nl, n->ip, ret_step);
+	else
+		r = n->ip ? start_ipoib(h, n, ret_step) : nl_link_up(nl, "lo");
 	ut_close(nl);
 	if (r < 0)
 		ut_close(n->ns);
@@ -164,6 +263,7 @@ static void drop(struct host *n)
 {
 	ut_list_del(&n->node);
 	ut_close(n->ns);
+	ut_close(n->life);
 	free(n);
 }
 
@@ -268,28 +368,28 @@ static void leave_streams(void)
 		dup2(null, i);
 }
 
-static void child(const char *dir, pid_t parent, int tell)
+static void child(struct hub *h, pid_t parent, int tell)
 {
-	struct hub h = { -1, -1, -1, -1, 0, { 0 } };
 	const char *step = "";
 	int r;
 
+	signal(SIGCHLD, SIG_IGN);	/* processes of IP over InfiniBand are not waited for */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	ut_list_init(&h.hosts);
-	r = make_hub(&h, dir, &step);
+	ut_list_init(&h->hosts);
+	r = make_hub(h, h->dir, &step);
 	if (r < 0)
-		_exit(run_userns_refused("--hosts", step, r));
+		_exit(run_userns_refused(h->ipoib ? "--ipoib" : "--hosts", step, r));
 	leave_streams();
 	if (write(tell, "", 1) == 1)
-		serve(&h);
+		serve(h);
 	_exit(0);
 }
 
 bool hosts_can_start(void)
 {
-	struct hub h = { -1, -1, -1, -1, 0, { 0 } };
+	struct hub h = { .user = -1, .ns = -1, .nl = -1, .listener = -1 };
 	pid_t pid = fork();
 	const char *step;
 	int status;
@@ -299,8 +399,9 @@ bool hosts_can_start(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int hosts_start(const char *dir)
+int hosts_start(const char *dir, const char *fabric, bool ipoib)
 {
+	struct hub h = { .user = -1, .ns = -1, .nl = -1, .listener = -1, .dir = dir, .fabric = fabric, .ipoib = ipoib };
 	pid_t parent = getpid(), pid;
 	int ends[2], status;
 	char done;
@@ -309,7 +410,7 @@ int hosts_start(const char *dir)
 		return run_userns_refused("--hosts", "opening a pipe", -errno);
 	pid = fork();
 	if (pid == 0)
-		child(dir, parent, ends[1]);
+		child(&h, parent, ends[1]);
 	ut_close(ends[1]);
 	if (pid > 0 && read(ends[0], &done, 1) == 1) {
 		ut_close(ends[0]);
@@ -358,19 +459,6 @@ static bool is_own_user_ns(int user)
 	return stat("/proc/self/ns/user", &own) == 0 && fstat(user, &other) == 0 && own.st_ino == other.st_ino;
 }
 
-/* So that a program on a node may start one on another node (mpirun): the right counts inside the user namespace alone. */
-static void keep_right(void)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
-
-	if (syscall(SYS_capget, &head, caps) < 0)
-		return;
-	caps[0].inheritable |= 1u << CAP_SYS_ADMIN;
-	if (syscall(SYS_capset, &head, caps) == 0)
-		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0);
-}
-
 static int enter(const int ns[2], const char *node, const char **ret_step)
 {
 	bool is_own = is_own_user_ns(ns[0]);
@@ -384,8 +472,10 @@ static int enter(const int ns[2], const char *node, const char **ret_step)
 	*ret_step = "giving the node its host name";
 	if (unshare(CLONE_NEWUTS) < 0 || sethostname(node, strlen(node)) < 0)
 		return -errno;
+	/* So that a program on a node may start one on another node (mpirun), and set addresses as on a host: the rights count
+	 * inside the user namespace alone. */
 	if (!is_own)
-		keep_right();
+		keep_rights(1u << CAP_SYS_ADMIN | 1u << CAP_NET_ADMIN);
 	return 0;
 }
 

@@ -343,6 +343,8 @@ static int open_trunks(struct serve *s, const struct serve_config *c)
 	s->trunks = trunk_open(s->loop, s->model, c->trunk, why, sizeof(why));
 	if (!s->trunks)
 		serve_report_failure(s->report, "%s", why);
+	else
+		trunk_join(s->trunks, s->adapters);
 	return s->trunks ? 0 : 1;
 }
 
@@ -388,6 +390,8 @@ static void close_doors(struct serve *s)
 	for (i = 0; i < SERVE_SMS_MAX; i++)
 		if (s->sms[i])
 			opensm_stop(s->sms[i]);
+	if (s->trunks)
+		ad_on_depart(s->adapters, NULL, NULL);
 	trunk_close(s->trunks);
 	s->trunks = NULL;
 	control_close(s->control);

@@ -10,20 +10,29 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "adapters.h"
 #include "mgmt/carry.h"
+#include "mgmt/packets.h"
 #include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "trunk_crypt.h"
 #include "util/clock.h"
+#include "util/heap.h"
+#include "util/list.h"
 #include "util/sys.h"
 #include "wire/field.h"
+#include "wire/smp_fields.h"
 
 /*
  * Bodies: type 1, then
  *	PORTS  for each trunk: number 1, enabled 1, widths, speeds, extended speeds, MTU capability
  *	MAD    number 1, has_grh 1, hops 1, sl 1, slid 2, dlid 2, pkey 2, sqpn 4, dqpn 4, qkey 4, GRH 40, MAD 256
+ *	PACKET number 1, bytes sent with this one 8, packet from LRH to ICRC
+ *	ASK    bytes sent 8: a sender without credit asks whether what it waits for is lost
+ *	CREDIT bytes received, or lost, 8
+ *	HOSTS  is_first 1, then for each host: address 4, LID 2, GUID 8, prefix 8
  */
-enum { BODY_PORTS = 1, BODY_MAD = 2 };
+enum { BODY_PORTS = 1, BODY_MAD = 2, BODY_PACKET = 3, BODY_ASK = 4, BODY_CREDIT = 5, BODY_HOSTS = 6 };
 
 #define PORT_LEN 6u
 #define MAD_HEAD 23u
@@ -31,6 +40,18 @@ enum { BODY_PORTS = 1, BODY_MAD = 2 };
 #define TELL_NS UT_S
 #define SILENCE_NS (6 * UT_S)
 #define BATCH 64		/* datagrams for one turn of the loop */
+#define PACKET_HEAD 10u
+#define CREDIT_BYTES (TRUNK_WINDOW_BYTES / 4)	/* received, after which the sender learns of it */
+#define ASK_NS (20 * UT_MS)
+#define HOST_LEN 22u
+#define HOSTS_IN_BODY 90u
+
+struct departing {
+	struct ut_list node;
+	uint8_t trunk;
+	size_t len;
+	uint8_t packet[];
+};
 
 struct trunks {
 	struct loop *loop;
@@ -40,6 +61,15 @@ struct trunks {
 	uint64_t tell_at, heard_at;
 	bool is_alive;
 	struct fab_port *ports[FAB_TRUNKS_MAX + 1];
+	struct ad *adapters;
+	struct ut_list queue;		/* packets that wait for credit */
+	size_t queued;
+	uint64_t sent, credited;	/* bytes of packets, in the peer's session */
+	uint64_t got, told;		/* bytes from the peer, in its session */
+	uint64_t ask_at;		/* UT_NEVER: nothing waits */
+	uint64_t lost;			/* packets for which there was no room */
+	uint64_t generation;		/* of the model, when the hosts were told */
+	uint8_t session[TRUNK_SESSION];	/* the peer's, of these counts */
 };
 
 /* --- sending --- */
@@ -95,7 +125,182 @@ void trunk_port_changed(struct trunks *t, struct fab_port *port)
 	t->tell_at = 0;	/* with the next turn of the loop */
 }
 
+/* --- packets of adapters --- */
+
+static void send_number(struct trunks *t, uint8_t type, uint64_t n)
+{
+	uint8_t body[9] = { type };
+
+	wire_put64(body + 1, n);
+	send_body(t, false, body, sizeof(body));
+}
+
+static void send_packet(struct trunks *t, uint8_t trunk, const uint8_t *packet, size_t len)
+{
+	uint8_t body[TRUNK_BODY_MAX] = { BODY_PACKET, trunk };
+
+	t->sent += len;
+	wire_put64(body + 2, t->sent);
+	memcpy(body + PACKET_HEAD, packet, len);
+	send_body(t, false, body, PACKET_HEAD + len);
+}
+
+static bool has_credit(const struct trunks *t)
+{
+	return t->sent - t->credited < TRUNK_WINDOW_BYTES;
+}
+
+static void keep(struct trunks *t, uint8_t trunk, const uint8_t *packet, size_t len)
+{
+	struct departing *d = t->queued + len <= TRUNK_QUEUE_BYTES ? malloc(sizeof(*d) + len) : NULL;
+
+	if (!d) {
+		t->lost++;
+		return;
+	}
+	d->trunk = trunk;
+	d->len = len;
+	memcpy(d->packet, packet, len);
+	if (ut_list_empty(&t->queue))
+		t->ask_at = ut_now() + ASK_NS;
+	ut_list_add_tail(&t->queue, &d->node);
+	t->queued += len;
+}
+
+static void drop_first(struct trunks *t)
+{
+	struct departing *d = ut_list_first(&t->queue, struct departing, node);
+
+	ut_list_del(&d->node);
+	t->queued -= d->len;
+	free(d);
+}
+
+static void send_queue(struct trunks *t)
+{
+	struct departing *d;
+
+	while (has_credit(t) && (d = ut_list_first(&t->queue, struct departing, node))) {
+		send_packet(t, d->trunk, d->packet, d->len);
+		drop_first(t);
+	}
+	t->ask_at = ut_list_empty(&t->queue) ? UT_NEVER : ut_now() + ASK_NS;
+}
+
+static void packet_departs(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len)
+{
+	struct trunks *t = ctx;
+
+	if (!t->is_alive || len > TRUNK_BODY_MAX - PACKET_HEAD)
+		t->lost++;
+	else if (ut_list_empty(&t->queue) && has_credit(t))
+		send_packet(t, port->trunk, packet, len);
+	else
+		keep(t, port->trunk, packet, len);
+}
+
+void trunk_join(struct trunks *t, struct ad *adapters)
+{
+	t->adapters = adapters;
+	ad_on_depart(adapters, packet_departs, t);
+}
+
+/* --- hosts --- */
+
+static void put_host(uint8_t *at, const struct fab_node *n)
+{
+	const struct fab_port *p = &n->ports[1];
+
+	wire_put32(at, pks_address(n));
+	wire_put16(at + 4, fab_port_lid(p));
+	wire_put64(at + 6, p->guid);
+	wire_put64(at + 14, wire_get_PORT_INFO_gid_prefix(p->info));
+}
+
+static void tell_hosts(struct trunks *t)
+{
+	uint8_t body[2 + HOST_LEN * HOSTS_IN_BODY] = { BODY_HOSTS, 1 };
+	struct fab_node *n;
+	size_t len = 2;
+
+	t->generation = t->fabric->generation;
+	ut_list_each(n, &t->fabric->nodes, link) {
+		if (!pks_address(n) || !fab_port_lid(&n->ports[1]))
+			continue;
+		put_host(body + len, n);
+		len += HOST_LEN;
+		if (len < sizeof(body))
+			continue;
+		send_body(t, false, body, len);
+		body[1] = 0;
+		len = 2;
+	}
+	if (len > 2 || body[1])
+		send_body(t, false, body, len);
+}
+
+static void take_hosts(struct trunks *t, const uint8_t *body, size_t n)
+{
+	size_t at;
+
+	if (!t->adapters || n < 2)
+		return;
+	if (body[1])
+		ad_far_clear(t->adapters);
+	for (at = 2; at + HOST_LEN <= n; at += HOST_LEN) {
+		struct pks_far h = { .ip = wire_get32(body + at), .lid = wire_get16(body + at + 4),
+				     .guid = wire_get64(body + at + 6), .prefix = wire_get64(body + at + 14) };
+
+		if (h.ip && h.guid)
+			ad_far_add(t->adapters, &h);
+	}
+}
+
 /* --- receiving --- */
+
+static void take_packet(struct trunks *t, const uint8_t *body, size_t n)
+{
+	struct fab_port *p = n > PACKET_HEAD && body[1] <= FAB_TRUNKS_MAX ? t->ports[body[1]] : NULL;
+	uint64_t sent = n > PACKET_HEAD ? wire_get64(body + 2) : 0;
+
+	t->got = sent > t->got ? sent : t->got;
+	if (t->got - t->told >= CREDIT_BYTES) {
+		t->told = t->got;
+		send_number(t, BODY_CREDIT, t->got);
+	}
+	if (p && fab_port_is_up(p) && t->adapters)
+		ad_arrive(t->adapters, p, body + PACKET_HEAD, n - PACKET_HEAD);
+}
+
+static void take_number(struct trunks *t, const uint8_t *body, size_t n)
+{
+	uint64_t v = n == 9 ? wire_get64(body + 1) : 0;
+
+	if (n != 9)
+		return;
+	if (body[0] == BODY_ASK) {
+		t->got = v > t->got ? v : t->got;
+		t->told = t->got;
+		send_number(t, BODY_CREDIT, t->got);
+	} else if (v <= t->sent && v > t->credited) {
+		t->credited = v;
+		send_queue(t);
+	}
+}
+
+/* The peer has started anew, and counts from zero. */
+static void begin_session(struct trunks *t)
+{
+	if (memcmp(t->session, t->crypt.peer, sizeof(t->session)) == 0)
+		return;
+	memcpy(t->session, t->crypt.peer, sizeof(t->session));
+	t->got = t->told = 0;
+	t->credited = t->sent;
+	t->generation = UINT64_MAX;
+	while (!ut_list_empty(&t->queue))
+		drop_first(t);
+	t->ask_at = UT_NEVER;
+}
 
 static void take_ports(struct trunks *t, const uint8_t *body, size_t n)
 {
@@ -137,10 +342,17 @@ static void take_body(struct trunks *t, const uint8_t *body, size_t n)
 
 	t->heard_at = ut_now();
 	t->is_alive = true;
+	begin_session(t);
 	if (n && body[0] == BODY_PORTS)
 		take_ports(t, body, n);
 	else if (n && body[0] == BODY_MAD)
 		take_mad(t, body, n);
+	else if (n && body[0] == BODY_PACKET)
+		take_packet(t, body, n);
+	else if (n && body[0] == BODY_HOSTS)
+		take_hosts(t, body, n);
+	else if (n && (body[0] == BODY_ASK || body[0] == BODY_CREDIT))
+		take_number(t, body, n);
 	if (!was_alive)
 		tell_ports(t, false);
 }
@@ -180,6 +392,11 @@ static void lose_peer(struct trunks *t)
 	unsigned i;
 
 	t->is_alive = false;
+	while (!ut_list_empty(&t->queue))
+		drop_first(t);
+	t->ask_at = UT_NEVER;
+	if (t->adapters)
+		ad_far_clear(t->adapters);
 	for (i = 1; i <= FAB_TRUNKS_MAX; i++)
 		if (t->ports[i])
 			fab_port_trunk_far(t->ports[i], false, nothing);
@@ -192,18 +409,26 @@ void trunk_run(struct trunks *t, uint64_t now)
 	if (now >= t->tell_at) {
 		tell_ports(t, false);
 		t->tell_at = now + TELL_NS;
+		/* Told anew although nothing has changed: a datagram may have been lost. */
+		tell_hosts(t);
+	}
+	if (t->is_alive && t->generation != t->fabric->generation)
+		tell_hosts(t);
+	if (now >= t->ask_at) {
+		send_number(t, BODY_ASK, t->sent);
+		t->ask_at = now + ASK_NS;
 	}
 }
 
 uint64_t trunk_next(const struct trunks *t)
 {
-	return t->tell_at;
+	return t->ask_at < t->tell_at ? t->ask_at : t->tell_at;
 }
 
 void trunk_print(const struct trunks *t, FILE *out)
 {
-	fprintf(out, "trunks: %s, %" PRIu64 " forged, %" PRIu64 " replayed\n", t->is_alive ? "peer heard" : "peer silent",
-		t->crypt.forged, t->crypt.replayed);
+	fprintf(out, "trunks: %s, %" PRIu64 " forged, %" PRIu64 " replayed, %" PRIu64 " packets lost\n",
+		t->is_alive ? "peer heard" : "peer silent", t->crypt.forged, t->crypt.replayed, t->lost);
 }
 
 /* --- life --- */
@@ -278,6 +503,8 @@ struct trunks *trunk_open(struct loop *loop, struct fab *f, const struct trunk_s
 	if (t && trunk_crypt_init(&t->crypt, key) == 0) {
 		t->loop = loop;
 		t->fabric = f;
+		t->ask_at = UT_NEVER;
+		ut_list_init(&t->queue);
 		t->fd = open_socket(spec, &reason);
 		if (t->fd >= 0 && loop_add(loop, t->fd, EPOLLIN, on_datagram, t) == 0) {
 			find_ports(t);
@@ -295,6 +522,8 @@ void trunk_close(struct trunks *t)
 {
 	if (!t)
 		return;
+	while (!ut_list_empty(&t->queue))
+		drop_first(t);
 	loop_del(t->loop, t->fd);
 	ut_close(t->fd);
 	free(t);

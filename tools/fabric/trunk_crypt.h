@@ -21,7 +21,7 @@
 #define TRUNK_KEY 32u
 #define TRUNK_SESSION 16u
 #define TRUNK_OVERHEAD (4u + TRUNK_SESSION + 8u + TRUNK_SESSION + 16u)
-#define TRUNK_BODY_MAX 2048u
+#define TRUNK_BODY_MAX 4608u	/* a packet of the greatest MTU with all its headers */
 #define TRUNK_DATAGRAM_MAX (TRUNK_BODY_MAX + TRUNK_OVERHEAD)
 #define TRUNK_FORMER_MAX 256u	/* so often the peer may start anew; then this end must */
 #define TRUNK_WINDOW 1024u	/* datagrams that may overtake each other */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "control.h"
 #include "generate.h"
 #include "hosts.h"
+#include "mgmt/packets.h"
 #include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "run.h"
@@ -164,6 +166,22 @@ static void set_prefix(const struct up_wish *w)
 	}
 }
 
+/* Two processes that a trunk joins give their hosts addresses of two regions, which their names tell apart. */
+static uint32_t region_of(const struct up_wish *w)
+{
+	char host[HOST_NAME_MAX + 1] = "";
+	const char *at = w->prefix;
+	uint32_t h = 2166136261u;	/* FNV-1a */
+
+	if (!at) {
+		gethostname(host, sizeof(host) - 1);
+		at = host;
+	}
+	for (; *at; at++)
+		h = (h ^ (uint8_t)*at) * 16777619u;
+	return 1 + h % (PKS_REGIONS - 1);
+}
+
 static int build(struct fab *f, const struct up_wish *w)
 {
 	set_prefix(w);
@@ -221,7 +239,7 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, FILE *
 		return 1;
 	}
 	place_clean(dir);
-	r = w->hosts ? hosts_start(dir) : 0;
+	r = w->hosts ? hosts_start(dir, w->name, w->ipoib) : 0;
 	if (r == 0) {
 		set_streams(dir);
 		r = serve_run(&c);
@@ -413,8 +431,10 @@ int up_start(const struct up_wish *w)
 		r = refuse_running(w->name, dir);
 	if (r == 0)
 		r = build(f, w);
-	if (r == 0 && w->trunk.peer)
+	if (r == 0 && w->trunk.peer) {
+		f->region = region_of(w);
 		r = add_trunk(f);
+	}
 	if (r == 0)
 		r = refuse_option(w);
 	if (r == 0 && strcmp(w->sm, "none") != 0 && !opensm_is_there()) {

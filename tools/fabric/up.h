@@ -20,6 +20,7 @@ struct up_wish {
 	const char *capture;		/* file of what crosses links, or NULL */
 	const char *prefix;		/* of the names of generated nodes */
 	bool foreground, keep, hosts;
+	bool ipoib;			/* with hosts: their network is IP over InfiniBand */
 	bool hop;			/* data packets travel hop by hop */
 	bool owned;			/* it ends with the process that starts it */
 	long wait_s;

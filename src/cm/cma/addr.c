@@ -87,6 +87,22 @@ int cma_addr_read(const struct sockaddr *sa, struct cma_addr *ret)
 	return r;
 }
 
+int cma_addr_take(const struct cma_host *host, const struct sockaddr *sa, struct cma_addr *ret)
+{
+	struct cma_addr a;
+	int r = cma_addr_read(sa, &a);
+
+	if (r < 0)
+		return r;
+	*ret = a;
+	if (a.family == AF_IB && !ut_ip_is_any(a.end.addr))
+		host->from_gid(a.end.addr, ret->end.addr);
+	/* An IPv4 address has no scope. */
+	if (a.family == AF_IB && ut_ip_is_v4(ret->end.addr))
+		ret->end.scope = 0;
+	return 0;
+}
+
 static void write_ib(const struct link_end *end, enum cm_ps space, struct sockaddr_storage *ret)
 {
 	struct sockaddr_ib ib = {

@@ -3,7 +3,7 @@
 #ifndef CM_CMA_ADDR_H
 #define CM_CMA_ADDR_H
 
-#include "cm/cm.h"
+#include "cm/cma.h"
 
 #include <sys/socket.h>
 
@@ -17,6 +17,8 @@ struct cma_addr {
 /* 0 or -EINVAL (NULL, another family) or -EPROTONOSUPPORT (a service ID outside the port spaces
  * of IP). Never reads past the family's own size. */
 int cma_addr_read(const struct sockaddr *sa, struct cma_addr *ret);
+/* The same, and a GID becomes the address of its port: what identifiers, hosts and managers know. */
+int cma_addr_take(const struct cma_host *host, const struct sockaddr *sa, struct cma_addr *ret);
 /* space: for AF_IB. */
 void cma_addr_write(int family, const struct link_end *end, enum cm_ps space,
 		    struct sockaddr_storage *ret);

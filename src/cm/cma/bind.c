@@ -270,7 +270,7 @@ static int bind_call(struct cma_id *id, const struct sockaddr *addr)
 {
 	struct cma_addr a;
 	enum cma_state old;
-	int r = cma_addr_read(addr, &a);
+	int r = cma_addr_take(id->c->host, addr, &a);
 
 	if (r == 0)
 		r = cma_move(id, CMA_DO_BIND, &old);

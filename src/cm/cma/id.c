@@ -2,10 +2,12 @@
 /* Identifiers: creation, migration between channels, destruction, queries, and the table of their states. */
 #include "cm/cma/id.h"
 
+#include "cm/cma/addr.h"
 #include "cm/cma/event.h"
 #include "cm/cma/mcast.h"
 #include "cm/cma/port.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 
 #include <errno.h>
 #include <rdma/rdma_cma.h>
@@ -319,7 +321,17 @@ static void look_port(struct cma_id *id, struct cma_info *ret)
 	ret->device = id->port->dev->name;
 	ret->port_num = ENG_PORT_NUM;
 	ret->moves_qp = id->port->ops->moves_qp;
-	memcpy(ret->sgid.raw, id->local.addr, sizeof(ret->sgid.raw));
+	id->c->host->to_gid(id->port, id->local.addr, ret->sgid.raw);
+}
+
+/* AF_IB shows the GID of a port. */
+static void write_addr(struct cma_id *id, int family, const struct link_end *end, struct sockaddr_storage *ret)
+{
+	struct link_end e = *end;
+
+	if (family == AF_IB && id->port && !ut_ip_is_any(end->addr))
+		id->c->host->to_gid(id->port, end->addr, e.addr);
+	cma_addr_write(family, &e, id->space, ret);
 }
 
 void cma_query(struct cma_id *id, struct cma_info *ret)
@@ -332,11 +344,13 @@ void cma_query(struct cma_id *id, struct cma_info *ret)
 	look(id, ret, &family);
 	look_port(id, ret);
 	if (id->has_local)
-		cma_addr_write(family, &id->local, id->space, &ret->local);
-	if (id->has_remote) {
-		cma_addr_write(family, &id->remote, id->space, &ret->remote);
+		write_addr(id, family, &id->local, &ret->local);
+	if (id->has_remote)
+		write_addr(id, family, &id->remote, &ret->remote);
+	if (id->has_remote && id->port)
+		id->c->host->to_gid(id->port, id->remote.addr, ret->dgid.raw);
+	else if (id->has_remote)
 		memcpy(ret->dgid.raw, id->remote.addr, sizeof(ret->dgid.raw));
-	}
 	if (id->qp_type == IBV_QPT_UD)
 		ret->qkey = id->ps == CM_PS_IPOIB ? CMA_QKEY_IPOIB : CMA_QKEY;
 	ut_unlock(&id->call);

@@ -115,7 +115,7 @@ static int bind_source(struct cma_id *id, const struct sockaddr *src)
 
 	if (!src)
 		return 0;
-	r = cma_addr_read(src, &a);
+	r = cma_addr_take(id->c->host, src, &a);
 	if (r < 0 || (ut_ip_is_any(a.end.addr) && !a.end.port))
 		return r;
 	return cma_bind_addr(id, &a);
@@ -126,7 +126,7 @@ static int resolve_call(struct cma_id *id, const struct sockaddr *src, const str
 	struct cma_addr to;
 	enum cma_state old;
 	struct cma_qev *q;
-	int r = cma_addr_read(dst, &to);
+	int r = cma_addr_take(id->c->host, dst, &to);
 
 	if (r == 0)
 		r = cma_move(id, CMA_DO_RESOLVE, &old);

@@ -242,6 +242,27 @@ static int host_route(const struct link_end *dst, struct link_end *src)
 	return r == -ENETUNREACH ? dev_cm_route(dst, src) : r;
 }
 
+static void host_to_gid(struct cm_port *p, const uint8_t addr[16], uint8_t ret[16])
+{
+	struct dev_adapter *a = dev_adapter_of_cm(p);
+
+	if (!a->kind->gid_of(a, addr, ret))
+		memcpy(ret, addr, 16);
+}
+
+static void host_from_gid(const uint8_t gid[16], uint8_t ret[16])
+{
+	bool found = false;
+
+	ut_lock(&list_lock);
+	update(); /* in a process that begins with this call no adapter is open yet */
+	for (int i = 0; i < n_listed && !found; i++)
+		found = listed[i]->kind->addr_of(listed[i], gid, ret);
+	ut_unlock(&list_lock);
+	if (!found)
+		memmove(ret, gid, 16);
+}
+
 static const struct cma_host host = {
 	.ports = host_ports,
 	.attach = host_attach,
@@ -251,6 +272,8 @@ static const struct cma_host host = {
 	.path = host_path,
 	.join = host_join,
 	.leave = host_leave,
+	.to_gid = host_to_gid,
+	.from_gid = host_from_gid,
 };
 
 struct cma *cma_get(void)

@@ -75,6 +75,43 @@ int dev_ib_gid_of(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]
 	return gid(&a->dev, addr, ret);
 }
 
+bool dev_ib_to_gid(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16])
+{
+	int r;
+
+	ut_lock(&a->dev.lock);
+	r = gid(&a->dev, addr, ret);
+	eng_dev_unlock(&a->dev);
+	return r == 0;
+}
+
+/* A port of another prefix has another GID. */
+static bool find_gid(struct dev_adapter *a, const uint8_t from[16], struct fabric_peer *ret)
+{
+	uint8_t found[16];
+	uint64_t guid = 0;
+
+	for (int i = 8; i < 16; i++)
+		guid = guid << 8 | from[i];
+	if (!guid || ut_ip_is_v4(from) || !dev_ib_names(a) || fabric_names_find(dev_ib_names(a), 0, guid, ret) < 0 || !ret->ip)
+		return false;
+	put_gid(ret, found);
+	return !memcmp(found, from, 16);
+}
+
+bool dev_ib_from_gid(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16])
+{
+	struct fabric_peer p;
+	bool found;
+
+	ut_lock(&a->dev.lock);
+	found = find_gid(a, from, &p);
+	eng_dev_unlock(&a->dev);
+	if (found)
+		put_ip(p.ip, ret);
+	return found;
+}
+
 /* A message names its ends by GIDs; connections know them by address. */
 static bool came(struct dev_adapter *a, struct gsi_rx *rx)
 {

@@ -17,5 +17,7 @@ int dev_ib_gid_of(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]
 
 /* Slots of dev_kind_row. */
 int dev_ib_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
+bool dev_ib_to_gid(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]);
+bool dev_ib_from_gid(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16]);
 
 #endif

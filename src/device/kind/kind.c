@@ -235,6 +235,11 @@ int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, con
 	return 0;
 }
 
+bool dev_kind_default_gid_of(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16])
+{
+	return false;
+}
+
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t)
 {
 }

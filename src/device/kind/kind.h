@@ -156,6 +156,11 @@ struct dev_kind_row {
 	int (*group_join)(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
 	void (*group_leave)(struct dev_adapter *a, const struct cm_group *g);
 
+	/* The GID of the port that has an address in this adapter's subnet, and the address of the port that has a GID. No lock.
+	 * Return false if they are the same, or there is none. Default: false. */
+	bool (*gid_of)(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]);
+	bool (*addr_of)(struct dev_adapter *a, const uint8_t gid[16], uint8_t ret[16]);
+
 	/* IP addresses of an adapter that may not be open, for lists. Returns their number, at most DEV_ADDRS_MAX, or
 	 * -errno. No lock. Default: dev_addrs_now. */
 	int (*addrs)(const struct dev_info *info, struct dev_nl_addr *ret);
@@ -248,6 +253,7 @@ int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, con
 			  uint64_t ticket, struct cm_path *ret);
 int dev_kind_default_group_join(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
 void dev_kind_default_group_leave(struct dev_adapter *a, const struct cm_group *g);
+bool dev_kind_default_gid_of(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16]);
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
 int dev_kind_default_find(struct dev_info *ret, int max);
@@ -278,6 +284,7 @@ void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 	.query_port = dev_kind_default_query, .limit = dev_kind_default_limit,                     \
 	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,       \
 	.group_join = dev_kind_default_group_join, .group_leave = dev_kind_default_group_leave,    \
+	.gid_of = dev_kind_default_gid_of, .addr_of = dev_kind_default_gid_of,                     \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
 	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \
