@@ -61,6 +61,13 @@ static void print_times(double *us, size_t n)
 	       us[n - 1]);
 }
 
+/* In a thousand of what the thread has done. */
+static void print_calls(double thousands)
+{
+	printf("yields %.3f\nasked %.3f\nwaits %.3f\n", (double)calls.yields / thousands, (double)calls.asked / thousands,
+	       (double)calls.waits / thousands);
+}
+
 /* --- many queues in turn --- */
 
 struct polled {
@@ -137,7 +144,7 @@ static size_t exchange_for(struct ends *e, struct polled *p, double seconds, dou
 
 int measure_rounds(int argc, char **argv)
 {
-	double seconds = lim_number(argc, argv, 1, 2), polls;
+	double seconds = lim_number(argc, argv, 1, 2);
 	double *us = calloc(EXCHANGES, sizeof(*us));
 	struct polled p = { 0 };
 	struct ends e;
@@ -150,9 +157,8 @@ int measure_rounds(int argc, char **argv)
 	make_polled(&e, &p, (int)lim_number(argc, argv, 0, 512));
 	n = exchange_for(&e, &p, seconds, us, EXCHANGES);
 	print_times(us, n);
-	polls = (double)p.polls / 1000;
-	printf("exchanges %zu\npolls %.0f\nyields %.3f\nasked %.3f\nwaits %.3f\n", n, polls * 1000,
-	       (double)calls.yields / polls, (double)calls.asked / polls, (double)calls.waits / polls);
+	printf("exchanges %zu\npolls %llu\n", n, (unsigned long long)p.polls);
+	print_calls((double)p.polls / 1000);
 	return ends_close(&e);
 }
 
@@ -197,6 +203,7 @@ int measure_spin(int argc, char **argv)
 		write_count(&e, count);
 	if (e.me == 1)
 		return ends_close(&e);
+	counted = true;
 	for (begin = now = lim_now(); n < EXCHANGES && now - begin < seconds; count = next(count)) {
 		before = now;
 		write_count(&e, count);
@@ -204,7 +211,9 @@ int measure_spin(int argc, char **argv)
 		now = lim_now();
 		us[n++] = (now - before) * 1e6 / 2;
 	}
+	counted = false;
 	print_times(us, n);
 	printf("exchanges %zu\n", n);
+	print_calls((double)n / 1000);
 	return ends_close(&e);
 }

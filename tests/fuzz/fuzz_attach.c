@@ -18,8 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CONNECTIONS = 3, NODES = 3, OPS_MAX = 60 };
-enum op { CONNECT, RAW, MESSAGE, HELLO, MAD, DELIVER, CHANGED, GONE, DROP, READ, OPS };
+enum { CONNECTIONS = 3, NODES = 3, OPS_MAX = 60, FILL_MOST = 2000 };
+enum op { CONNECT, RAW, MESSAGE, HELLO, MAD, DELIVER, CHANGED, GONE, DROP, READ, REGISTER, WRITE_FILE, OPEN_FILE, FILL, SHOW, OPS };
 
 static struct input in;
 static struct attachments *a;
@@ -29,17 +29,23 @@ static struct attachments_port *slots[NODES];
 static unsigned sends;
 static bool dm[NODES];
 static struct loop *loop;
+static int held = -1; /* the file of a subnet manager, open */
 
-/* --- the model: three nodes of one port; "n0", "n1", "n2" --- */
+/* --- the model: three nodes of one port; "n0", "n1", "n2", or their GUIDs --- */
 
 static int node(void *f, const char *name, struct att_welcome *ret)
 {
+	char by_guid[3] = { 'n', (char)strtoull(name, NULL, 16) };
+
+	if (!strncmp(name, "0x", 2))
+		name = by_guid;
 	if (name[0] != 'n' || name[1] < '0' || name[1] >= '0' + NODES || name[2]) {
 		snprintf(ret->why, sizeof(ret->why), "no");
 		return -ENODEV;
 	}
 	ret->node_guid = (uint64_t)name[1];
 	ret->node_type = ret->ports = 1;
+	memcpy(ret->description, name, 2);
 	ret->first_port = name[1] != '2'; /* the last one is a switch */
 	return 0;
 }
@@ -140,6 +146,19 @@ static void hello(struct att_msg *m)
 	snprintf(m->u.hello.node, sizeof(m->u.hello.node), "n%d", in8(&in) % NODES);
 }
 
+/* Nearly what an agent of a program is: of subnet management, of the other classes, of a vendor. */
+static void reg(struct att_msg *m)
+{
+	static const uint8_t classes[] = { 1, 3, 4, 6, 0x32, 0x81, 0, 7 };
+
+	m->type = ATT_REGISTER;
+	m->u.reg = (struct att_register){ .agent = in8(&in) % 8, .mgmt_class = classes[in8(&in) % 8], .class_version = 1 };
+	m->u.reg.qpn = m->u.reg.mgmt_class != 1 && m->u.reg.mgmt_class != 0x81;
+	m->u.reg.oui = m->u.reg.mgmt_class == 0x32 ? 0x1405 : 0;
+	m->u.reg.methods[0] = in8(&in);
+	m->u.reg.rmpp_version = in8(&in) & 1;
+}
+
 static void mad(struct att_msg *m)
 {
 	m->type = ATT_MAD;
@@ -167,6 +186,8 @@ static void write_message(enum op op)
 		hello(&m);
 	} else if (op == MAD) {
 		mad(&m);
+	} else if (op == REGISTER) {
+		reg(&m);
 	} else {
 		m.type = in8(&in) % (ATT_TYPES + 1);
 		in_fill(&in, &m.u, sizeof(m.u) < 64 ? sizeof(m.u) : 64);
@@ -181,6 +202,61 @@ static void read_message(int i)
 	int r = att_receive(conn[i], &m, true);
 
 	REQUIRE(r != -EPROTO);
+}
+
+/* Bytes of the input into a file of the fabric's directory, which a program at a node has by another name. */
+static void write_file(void)
+{
+	char path[256];
+	uint8_t text[80] = { 0 };
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/desc/%016x", dir, '0' + in8(&in) % 4);
+	in_fill(&in, text, in8(&in) % sizeof(text));
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | (in8(&in) & 1 ? O_CREAT : 0), 0600);
+	if (fd >= 0) {
+		(void)!write(fd, text, sizeof(text));
+		close(fd);
+	}
+}
+
+/* A subnet manager at a port holds the file of its port, or leaves. */
+static void open_file(void)
+{
+	char path[256];
+
+	close(held);
+	snprintf(path, sizeof(path), "%s/issm/%016x", dir, in8(&in) % (NODES + 2));
+	held = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* More messages than a socket has room for, to a process that does not read. */
+static void fill(void)
+{
+	struct att_addr from = { .lid = 1, .qpn = 1 };
+	unsigned n = in8(&in) % NODES, class = in8(&in) % 8;
+
+	for (int i = 0; i < FILL_MOST; i++) {
+		uint8_t bytes[ATT_MAD_LENGTH] = { 1, (uint8_t)class, 1, 3 };
+
+		attachments_deliver(a, &slots[n], 1, &from, bytes);
+		if (i % 16 == 0)
+			attachments_changed(a, &slots[n], ATT_LID_CHANGE);
+	}
+}
+
+static void show(void)
+{
+	static FILE *nowhere;
+	unsigned n = in8(&in) % NODES;
+
+	if (!nowhere)
+		nowhere = fopen("/dev/null", "w");
+	REQUIRE(nowhere);
+	attachments_print(a, nowhere);
+	REQUIRE(!attachments_dropped(a, &slots[n]) || slots[n]);
+	REQUIRE(!attachments_is_sm(a, &slots[n]) || slots[n]);
+	attachments_lost(a);
 }
 
 static void deliver(void)
@@ -218,6 +294,18 @@ static void step(void)
 		break;
 	case READ:
 		read_message(in8(&in) % CONNECTIONS);
+		break;
+	case WRITE_FILE:
+		write_file();
+		break;
+	case OPEN_FILE:
+		open_file();
+		break;
+	case FILL:
+		fill();
+		break;
+	case SHOW:
+		show();
 		break;
 	default:
 		write_message(op);
@@ -259,6 +347,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step();
 	for (int i = 0; i < CONNECTIONS; i++)
 		close(conn[i]);
+	close(held);
+	held = -1;
 	/* Accepts what waits, and sees the ends. */
 	for (int i = 0; i < OPS_MAX / 16 + 2; i++)
 		serve();

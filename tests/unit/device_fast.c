@@ -313,8 +313,10 @@ static void backoff(void)
 {
 	fresh();
 	for (int i = 0; i < 10; i++) {
+		atomic_store(&a->yielding.idle_polls, 1);
 		atomic_store(&a->yielding.met, true);
 		dev_polled(&a->dev, 1, NULL);
+		dev_polled(&a->dev, 1, NULL); /* what came together with it */
 	}
 	CHECK(atomic_load(&a->yielding.backoff) == 4);
 	gives = 0;
@@ -322,6 +324,7 @@ static void backoff(void)
 		poll_is_whole();
 	CHECK(atomic_load(&a->yielding.idle_polls) <= 4); /* it has given way: five polls count 20 */
 	for (int i = 0; i < 10; i++) {
+		atomic_store(&a->yielding.idle_polls, 1);
 		atomic_store(&a->yielding.met, false);
 		dev_polled(&a->dev, 1, NULL);
 	}

@@ -112,6 +112,35 @@ static void many_queues(void)
 	CHECK(yields_of(2000, true) >= POLLS - 2 * 4096 - 2 * DEV_POLLS_TO_YIELD);
 }
 
+/*
+ * Two ends on one processor: the peer runs in the yield and leaves an acknowledgement and its answer, which two polls
+ * find. Returns the empty polls of the last wait of so many.
+ */
+static unsigned polls_of_a_wait(unsigned waits_in_all)
+{
+	struct dev_adapter *a = calloc(1, sizeof(*a));
+	const struct eng_cq *queue = (const struct eng_cq *)&yields;
+	unsigned n = 0;
+
+	CHECK(a);
+	a->dev.device = a;
+	atomic_store(&a->dev.process, atomic_load(&dev_process_number));
+	a->driver.ep = -1;
+	yield_ns = 8000;
+	other_runs = true;
+	while (waits_in_all--) {
+		yields = n = 0;
+		while (!yields) {
+			dev_polled(&a->dev, 0, queue);
+			n++;
+		}
+		dev_polled(&a->dev, 1, queue);
+		dev_polled(&a->dev, 1, queue);
+	}
+	free(a);
+	return n;
+}
+
 int main(void)
 {
 	CHECK(dev_thread_start() == 0);
@@ -129,6 +158,8 @@ int main(void)
 	CHECK(yields_of(2000, false) && !waits);
 	/* The peer runs in each yield: each poll yields, once the scheduler was asked. */
 	CHECK(yields_of(2000, true) >= POLLS - 2 * DEV_POLLS_TO_YIELD);
+	/* It yields the sooner the oftener the peer's answer is there behind a yield. */
+	CHECK_MSG(polls_of_a_wait(16) <= 2, "%u empty polls before a yield", polls_of_a_wait(16));
 	many_queues();
 	polls = false;
 	dev_thread_join(dev_thread_take());

@@ -42,6 +42,8 @@ struct waiter {
 	uint64_t end;  /* the caller's limit, UT_NEVER: none */
 	int wake_fd;   /* the driver's, while it leads */
 	bool leads;
+	bool keeps_driver; /* the background thread has the adapter behind the wait if it had it before, */
+	bool from_thread;  /* and it had */
 	uint32_t polls, before; /* empty polls of other threads: by now, and when it began to lead */
 };
 
@@ -74,6 +76,7 @@ static void enter(struct waiter *w)
 			o->wake_fd = make_wake_fd(o);
 		w->wake_fd = o->wake_fd;
 		o->leader = true;
+		w->from_thread = atomic_load(&o->current) == DEV_DRIVER_THREAD;
 		atomic_store(&o->leader_until, 0);
 		atomic_store(&o->current, DEV_DRIVER_WAITER);
 		dev_driver_watch(w->a, false);
@@ -83,15 +86,15 @@ static void enter(struct waiter *w)
 	ut_unlock(&o->lock);
 }
 
-/* Gives the lead back: to the background thread if other waiters depend on it, else to its tick alone, since
- * the caller will be back soon. Returns when the thread must look, UT_NEVER: it need not. */
+/* Gives the lead back: to the background thread if other waiters depend on it or it had the adapter before a brief wait,
+ * else to its tick alone, since the caller will be back soon. Returns when the thread must look, UT_NEVER: it need not. */
 static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->driver.lock)
 {
 	struct dev_driver_state *o = &w->a->driver;
 
 	o->leader = false;
 	w->leads = false;
-	if (atomic_load(&o->waiters) > 0) {
+	if (atomic_load(&o->waiters) > 0 || (w->keeps_driver && w->from_thread)) {
 		o->ticking = false;
 		atomic_store(&o->current, DEV_DRIVER_THREAD);
 		dev_driver_watch(w->a, true);
@@ -302,6 +305,14 @@ int dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 {
 	struct waiter w = { .a = dev_adapter_of(dev), .chan = chan, .fd = chan->fd, .also = -1,
 			    .end = UT_NEVER, .wake_fd = -1 };
+
+	return wait_as(&w);
+}
+
+int dev_wait_briefly(struct eng_dev *dev, uint64_t until)
+{
+	struct waiter w = { .a = dev_adapter_of(dev), .fd = -1, .also = -1, .end = until, .wake_fd = -1,
+			    .keeps_driver = true };
 
 	return wait_as(&w);
 }

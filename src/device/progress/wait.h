@@ -12,5 +12,8 @@ struct eng_dev;
  * lock held. */
 int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until);
 int dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
+/* A polling thread sleeps until there is progress, or the time has come. The background thread, if it was the driver, is the
+ * driver again behind it: the poller may be one that watches memory and will not look again for long. Returns 0: there was progress; -ETIMEDOUT: none; or another negative errno. Called as above. */
+int dev_wait_briefly(struct eng_dev *dev, uint64_t until);
 
 #endif

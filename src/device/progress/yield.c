@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#define NONE 1 /* empty polls count from none again; not 0, which says that something was found */
 #define BACKOFF_MOST 4 /* so often the polls before a yield are halved at most */
 #define MET_NS 500ull /* a yield in which another thread ran lasts so long at least, */
 #define STRANGER_POLLS 1024 /* empty polls after a yield beside strangers until they count, */
@@ -63,7 +64,7 @@ static int give_way(struct dev_yielding *y)
 	dev_yield_took(y, took);
 	if (took >= DEV_STRANGER_NS)
 		return -STRANGER_POLLS;
-	return slow && (!ask || met) ? (int)dev_polls_before_yield(y) : 0;
+	return slow && (!ask || met) ? (int)dev_polls_before_yield(y) : NONE;
 }
 
 void dev_yield_took(struct dev_yielding *y, uint64_t ns)
@@ -90,28 +91,37 @@ bool dev_wait_instead(struct dev_yielding *y)
 }
 
 /* Returns as give_way(). A poll is no cancellation point, and leaves errno alone. */
-static int wait_briefly(struct eng_dev *dev)
+/* The next wait yields, or sleeps, sooner if the peer has answered in this one. */
+static void note_wait(struct dev_yielding *y, bool answered)
 {
-	int keep = errno, state;
+	unsigned backoff = atomic_load_explicit(&y->backoff, memory_order_relaxed), before = backoff;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	dev_wait(dev, -1, -1, ut_now() + DEV_BRIEF_WAIT_NS);
-	pthread_setcancelstate(state, NULL);
-	errno = keep;
-	return -WAIT_POLLS;
+	if (answered)
+		backoff += backoff < BACKOFF_MOST;
+	else
+		backoff -= backoff > 0;
+	if (backoff != before)
+		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
 }
 
 static void found(struct dev_yielding *y)
 {
-	unsigned backoff = atomic_load_explicit(&y->backoff, memory_order_relaxed), before = backoff;
-
-	if (atomic_load_explicit(&y->met, memory_order_relaxed))
-		backoff += backoff < BACKOFF_MOST;
-	else
-		backoff -= backoff > 0;
+	note_wait(y, atomic_load_explicit(&y->met, memory_order_relaxed));
 	atomic_store_explicit(&y->met, false, memory_order_relaxed);
-	if (backoff != before)
-		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
+}
+
+/* As in give_way(): a message that came while this thread slept is the peer's, which may need this processor. Returns as
+ * give_way(). A poll is no cancellation point, and leaves errno alone. */
+static int wait_briefly(struct eng_dev *dev, struct dev_yielding *y)
+{
+	int keep = errno, state, r;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	r = dev_wait_briefly(dev, ut_now() + DEV_BRIEF_WAIT_NS);
+	pthread_setcancelstate(state, NULL);
+	errno = keep;
+	note_wait(y, !r);
+	return r ? -WAIT_POLLS : 0;
 }
 
 static void note_turn(const struct eng_cq *cq)
@@ -149,13 +159,16 @@ void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 	if (!atomic_load_explicit(&a->driver.beat, memory_order_relaxed))
 		atomic_store_explicit(&a->driver.beat, true, memory_order_relaxed);
 	if (did) {
-		found(y);
+		/* What comes together with a message that was just found - an acknowledgement leaves in front of the request
+		 * that answers - has not been waited for, and says nothing about the yields. */
+		if (idle)
+			found(y);
 		idle = 0;
 	} else {
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 		note_turn(cq);
 		if (idle > (int)dev_polls_before_yield(y))
-			idle = !may_give_way() ? 0 : dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);
+			idle = !may_give_way() ? NONE : dev_wait_instead(y) ? wait_briefly(dev, y) : give_way(y);
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
 }

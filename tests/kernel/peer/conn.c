@@ -260,9 +260,20 @@ void peer_begin(struct peer *p, peer_speak_fn *speak)
 		must(peer_hear(p) == 99, "another first word");
 }
 
+bool peer_has_left(struct peer *p)
+{
+	struct pollfd fd = { .fd = p->ch->fd, .events = POLLIN };
+
+	if (!p->left && poll(&fd, 1, 0) == 1)
+		peer_left(p);
+	return p->left;
+}
+
 void peer_left(struct peer *p)
 {
-	peer_want(p, RDMA_CM_EVENT_DISCONNECTED);
+	if (!p->left)
+		peer_want(p, RDMA_CM_EVENT_DISCONNECTED);
+	p->left = true;
 }
 
 void peer_leave(struct peer *p)

@@ -16,7 +16,8 @@ static int usage(void)
 	fprintf(stderr,
 		"usage: peer SCENARIO -s|-c ADDRESS [-p PORT] [-n ROUNDS] [-S SIZE,SIZE...]\n"
 		"            [-k KIND] [-e WHAT-IT-SEES] [-r RETRIES] [-R RNR-RETRIES]\n"
-		"            [-t ACK-TIMEOUT] [-x COMMAND-HALF-WAY]\n");
+		"            [-t ACK-TIMEOUT] [-x COMMAND-HALF-WAY] [-l]\n"
+		"  -l: the network may lose the acknowledgement of the last Send\n");
 	for (size_t t = 0; t < sizeof(all) / sizeof(*all); t++)
 		for (const struct peer_scenario *s = all[t]; s->name; s++)
 			fprintf(stderr, "  %-10s %s\n", s->name, s->text);
@@ -35,7 +36,7 @@ static bool options(struct peer_args *a, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:c:p:n:S:k:e:r:R:t:x:")) != -1) {
+	while ((c = getopt(argc, argv, "s:c:p:n:S:k:e:r:R:t:x:l")) != -1) {
 		switch (c) {
 		case 's': a->addr = optarg; a->passive = true; break;
 		case 'c': a->addr = optarg; break;
@@ -47,6 +48,7 @@ static bool options(struct peer_args *a, int argc, char **argv)
 		case 'r': a->retry = atoi(optarg); break;
 		case 'R': a->rnr_retry = atoi(optarg); break;
 		case 't': a->ack_timeout = atoi(optarg); break;
+		case 'l': a->lossy = true; break;
 		case 'x': a->run = *optarg ? optarg : NULL; break;
 		default: return false;
 		}

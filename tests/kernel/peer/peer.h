@@ -19,7 +19,7 @@
 struct peer_args {
 	const char *scenario, *addr, *kind, *run;
 	const char *expect; /* the results that this end must have, see peer_saw() */
-	bool passive;
+	bool passive, lossy;
 	int port, retry, rnr_retry, ack_timeout;
 	unsigned count;
 	size_t sizes[PEER_SIZES];
@@ -46,6 +46,7 @@ struct peer {
 	size_t len;
 	struct peer_card far;
 	bool iwarp, use_srq;
+	bool left; /* the other end's disconnect has been heard */
 	unsigned access; /* of the region; 0 = all */
 	char saw[256];
 };
@@ -79,6 +80,7 @@ typedef void peer_speak_fn(struct peer *p, uint32_t word);
 void peer_begin(struct peer *p, peer_speak_fn *speak);
 void peer_leave(struct peer *p);   /* disconnect, and the event of it */
 void peer_left(struct peer *p);    /* the other end's disconnect */
+bool peer_has_left(struct peer *p); /* the same without a wait */
 void peer_drop(struct peer *p);    /* id and QP go; a further peer_meet() is possible */
 void peer_close(struct peer *p);
 
@@ -106,7 +108,9 @@ void peer_tell(struct peer *p, uint32_t word);
 void peer_last_word(struct peer *p, uint32_t word);
 /*
  * The completion of a Send that the other end may answer by leaving. siw calls it failed, though it
- * went out whole, if the peer's FIN comes before it has looked (docs/interop.md).
+ * went out whole, if the peer's FIN comes before it has looked (docs/interop.md). Where the network loses packets (-l), the
+ * last acknowledgement may be lost, and the other end, which has checked what came, has left and repeats it no more: then
+ * its disconnect proves that the Send has arrived, and the row says that this end saw no acknowledgement.
  */
 void peer_went(struct peer *p);
 void peer_tell_end(struct peer *p, uint32_t word);
