@@ -9,11 +9,11 @@ import re
 
 from fabric import *
 
-PARTS = {"ibdiagnet": ("ibdiagnet", "ibdiagpath"), "ibdm": ("ibdmtr", "ibnlparse", "ibtopodiff", "ibdmchk"), "mstflint": ("mstflint",)}
+PARTS = {"ibdiagnet": ("ibdiagnet", "ibdiagpath"), "ibdm": ("ibdmtr", "ibdmchk"), "mstflint": ("mstflint",)}
 part = sys.argv[1]
 need("opensm", "ibnetdiscover", *PARTS[part])
 topo = sample()
-f = Fabric(topo)
+f = Fabric(topo, "--", "-D", "0x43")     # with the dumps that IBDM reads
 seen, lids = read_discovery(f.run("host3", "ibnetdiscover"))
 hosts, switches = topo.of_kind("Ca"), topo.of_kind("Switch")
 
@@ -81,6 +81,44 @@ def ibdm():
             out.write("\n")
     out = f.run("host0", "ibdmtr -t net.topo -s host0/U1 -p 1 -d 0,1,7,3")
     check("sw2" in out and "sw3" in out and "-E-" not in out, "ibdmtr", out[-400:])
+    check_routes()
+
+
+def check_routes():
+    """ibdmchk reads OpenSM's dumps: it defines as many nodes and entries, finds the distances, and a route for each pair."""
+    dumps = f"{os.environ['DAPPLE_RUNTIME_DIR']}/fabric/f/opensm-host0"
+    entries = lambda: len(re.findall(r"^0x[0-9a-f]{4} : \d{3}", read(f"{dumps}/opensm.fdbs"), re.I | re.M))
+    until(lambda: entries() == len(lids) * len(switches), "OpenSM's dump is whole")
+    out = f.run("host0", f"ibdmchk -s {dumps}/opensm-subnet.lst -f {dumps}/opensm.fdbs -m {dumps}/opensm.mcfdbs", None, quiet=True)
+    ends = [(n, p) for n, p in lids if n in hosts]
+    hops = {}
+    for a in ends:
+        for b in ends:
+            if a != b:
+                n = distance(a, b)
+                hops[n] = hops.get(n, 0) + 1
+    check(f"Defined {len(topo.nodes)}/{len(topo.nodes)} systems/nodes" in out, "nodes of ibdmchk", out[:600])
+    check(f"Defined {len(lids) * len(switches)} fdb entries for:{len(switches)} switches" in out, "entries of ibdmchk", out[:900])
+    tables = [dict((int(a), int(b)) for a, b in re.findall(r"^ +(\d+) +(\d+)$", part, re.M))
+              for part in re.findall(r"HOPS NUM-CA-CA-PAIRS\n((?: +\d+ +\d+\n)+)", out)]
+    check(tables == [hops, hops], "hops of ibdmchk", tables, hops)
+    check(f"Scanned:{len(ends) * (len(ends) - 1)} CA to CA paths" in out, "paths of ibdmchk", out[-900:])
+    check("no credit loops found" in out and "-E-" not in out, "verdict of ibdmchk", out[-600:])
+
+
+def distance(a, b):
+    """Links between two ports of adapters."""
+    seen, more = {a}, [(a, 0)]
+    while more:
+        (n, p), d = more.pop(0)
+        peer, pp, *_ = topo.links[n, p]
+        if (peer, pp) == b:
+            return d + 1
+        for (m, q) in sorted(topo.links):
+            if m == peer and topo.nodes[m]["kind"] == "Switch" and (m, q) not in seen:
+                seen.add((m, q))
+                more.append(((m, q), d + 1))
+    return None
 
 
 def mstflint():

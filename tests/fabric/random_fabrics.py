@@ -5,7 +5,7 @@ Random fabrics: up, links and switches broken in random order while OpenSM sweep
 with links and switches missing and at the end: its dump of the tables is what the switches' agents answer, each pair of live
 nodes has a route along links, nodes that cannot be reached are gone from the SA, and the others are there. At the end
 ibnetdiscover sees the topology that the fabric has.
-    random_fabrics [--fabrics N] [--seed S]     default 2 fabrics, seed 1; a failing one is repeated by --seed
+    random_fabrics [--fabrics N] [--seed S] [--jobs J]     default 2 fabrics, seed 1, one at a time; a failing one is repeated by --seed
 """
 import argparse
 import random
@@ -16,7 +16,23 @@ need("opensm", "ibnetdiscover", "saquery", "ibtracert")
 parser = argparse.ArgumentParser()
 parser.add_argument("--fabrics", type=int, default=2)
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--jobs", type=int, default=1)
 args = parser.parse_args()
+
+
+def share():
+    """Fabrics wait for timers of OpenSM most of their time: some at once, each worker with its own seeds and runtime directory."""
+    each = -(-args.fabrics // args.jobs)
+    last = args.seed + args.fabrics
+    workers = [subprocess.Popen([sys.executable, __file__, "--seed", str(s), "--fabrics", str(min(each, last - s))])
+               for s in range(args.seed, last, each)]
+    for worker in workers:
+        check(worker.wait() == 0, "a worker has failed: its seeds are above")
+    finish()
+
+
+if args.jobs > 1:
+    share()
 
 
 def make(rng):

@@ -27,7 +27,7 @@
 #include "util/sys.h"
 
 #define TOPOLOGY_MAX (256u << 20)
-#define STOP_MS 10000
+#define STOP_MS 30000
 #define LOOK_MS 20
 
 /* --- the model --- */
@@ -486,7 +486,7 @@ static int wait_end(const char *name, const char *dir, pid_t pid)
 {
 	if (pid == PLACE_FOREIGN ? lock_is_gone(dir) : process_is_gone(pid))
 		return 0;
-	run_say("the process %d of the fabric \"%s\" has not ended within 10 s: the fabric may still run; end it by kill -9 "
+	run_say("the process %d of the fabric \"%s\" has not ended within 30 s: the fabric may still run; end it by kill -9 "
 		"%d", (int)pid, name, (int)pid);
 	return 1;
 }

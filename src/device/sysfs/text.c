@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,6 +97,23 @@ static int make_entry(const struct dev_tree_sink *s, const char *path, const cha
 	}
 }
 
+/* A file that says the same already becomes this one as well: inodes are dear on some file systems. */
+static bool take_over(const struct dev_tree_sink *s, const char *name, const char *path, const char *content, size_t len)
+{
+	char from[PATH_MAX], have[512];
+	ssize_t n;
+	int fd;
+
+	if (!s->former || len >= sizeof(have) || strchr("/@&", content[0]) || dev_tree_join(from, sizeof(from), s->former, name) < 0)
+		return false;
+	fd = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	n = read(fd, have, sizeof(have));
+	close(fd);
+	return n == (ssize_t)len && !memcmp(have, content, len) && link(from, path) == 0;
+}
+
 /* content "/" makes a directory, "@target" a symbolic link, "&target" a hard link to a file below the root. */
 static void put_raw(struct dev_tree_sink *s, const char *name, const char *content, size_t len)
 {
@@ -108,7 +126,7 @@ static void put_raw(struct dev_tree_sink *s, const char *name, const char *conte
 		return;
 	r = dev_tree_join(path, sizeof(path), s->base, name);
 	if (r == 0)
-		r = make_entry(s, path, content, len);
+		r = take_over(s, name, path, content, len) ? 0 : make_entry(s, path, content, len);
 	/* The first file of a directory finds that it is not there. */
 	if (r == -ENOENT) {
 		r = make_parents(path, strlen(s->base));

@@ -16,6 +16,7 @@ struct dev_tree_entry;
 struct dev_tree_sink {
 	uint64_t hash;		/* FNV-1a over all paths and contents */
 	const char *base;	/* directory to write below; NULL: only hash */
+	const char *former;	/* the object that it takes the place of: files that are equal are those; NULL: none */
 	const char *counts;	/* root of the tree that has the counters */
 	int error;		/* the first error; later calls do nothing */
 };

@@ -114,6 +114,7 @@ static int store(struct dev_tree_sink *total, const char *root, const char *room
 		return -errno;
 	s.counts = total->counts;
 	s.base = fresh;
+	s.former = access(path, F_OK) == 0 ? path : NULL;
 	walk(&s, object);
 	r = s.error ? s.error : swap_in(fresh, path);
 	if (r < 0)
