@@ -92,7 +92,9 @@ for path, tool in PATHS:
     TARGETS += [(path, "64 B Send rate, 1,000 queue pairs", at(f"{tool} rate by queue pairs", "1000"),
                  at(f"{tool} rate by queue pairs", "1"), "the same with one", AT_LEAST, 0.8)]
 TARGETS += [("local", "64 B Send rate, captured (dapple capture)", at("local ib_send_bw 64 B, captured"),
-             at("local ib_send_bw 64 B"), "the same without a capture", AT_LEAST, 0.7)]
+             at("local ib_send_bw 64 B"), "the same without a capture", AT_LEAST, 0.7),
+            ("local", "64 B Send rate, checked (dapple check)", at("local ib_send_bw 64 B, checked"),
+             at("local ib_send_bw 64 B"), "the same without the checker", AT_LEAST, 1 / 3)]
 TARGETS += [("any", "an idle RC QP, KiB beside its queues", at("RoCE memory of a queue pair"), None, "",
              AT_MOST, 4.0),
             ("any", "`ib_send_lat` 8 B, one core", at("local ib_send_lat 8 B, one core"), at(ONE),

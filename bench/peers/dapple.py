@@ -83,7 +83,8 @@ def of_perftest(text, result):
     return fields[4] * 1e6 if result == RATE else fields[3] * (1 << 20) / 1e9
 
 
-# Under dapple capture: headers of every message, to nowhere. The reader shares the processors of the ends.
+# Words in front of `dapple pair`. Under dapple capture: headers of every message, to nowhere. The reader shares the processors of the ends.
+CHECKED = ("check", "--")
 CAPTURED = ("capture", "-o", "/dev/null", "--ring", "64", "--")
 
 
@@ -191,6 +192,8 @@ def rows(place):
                    perftest("roce", LOCAL, "ib_send_lat -s 8 -n 3000", LATENCY, True), lacks))
     out.append(row("local ib_send_bw 64 B, captured", "perftest local capture", "msg/s",
                    perftest("roce", LOCAL, "ib_send_bw -s 64 -n 500000", RATE, below=CAPTURED), lacks))
+    out.append(row("local ib_send_bw 64 B, checked", "perftest local check", "msg/s",
+                   perftest("roce", LOCAL, "ib_send_bw -s 64 -n 500000", RATE, below=CHECKED), lacks))
     out += verbs_rows(no_verbs, no_share)
     out.append(row("RoCE memory of a queue pair", "verbs scale", "KiB",
                    by_verbs("roce", LOCAL, "memory 1000"), no_verbs, 3))

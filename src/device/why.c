@@ -138,6 +138,12 @@ bool dev_why_parse(const char *line, struct dev_why_line *ret)
 	return true;
 }
 
+/* Verdicts, connections and refused calls name their pages; all else is of the machine and its settings. */
+static const char *page_of(enum ut_say level, const char *sentence)
+{
+	return level == UT_SAY_END || strstr(sentence, "dapple explain ") ? "" : "; dapple explain ENVIRONMENT says more";
+}
+
 static size_t compose(char line[LINE_MAX_WHY], enum ut_say level, const char *sentence)
 {
 	time_t t = time(NULL);
@@ -147,8 +153,8 @@ static size_t compose(char line[LINE_MAX_WHY], enum ut_say level, const char *se
 
 	localtime_r(&t, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
-	n = snprintf(line, LINE_MAX_WHY - 1, "%s %d %s %" PRIu64 " %s: %s", stamp, (int)getpid(),
-		     dev_why_levels[level], dev_why_net(), program_invocation_short_name, sentence);
+	n = snprintf(line, LINE_MAX_WHY - 1, "%s %d %s %" PRIu64 " %s: %s%s", stamp, (int)getpid(),
+		     dev_why_levels[level], dev_why_net(), program_invocation_short_name, sentence, page_of(level, sentence));
 	if (n > LINE_MAX_WHY - 2)
 		n = LINE_MAX_WHY - 2;
 	/* One sentence is one line, whatever a program's name contains. */

@@ -24,4 +24,5 @@ done || fault "a page's filter"
 expect 0 "$DAPPLE" why; has "; dapple explain CONNECTION says more"
 "$DAPPLE" fault 'nak=access op=read nth=1' -- "$DAPPLE" pair --adapter roce --wait 100 --grace 60 -- rping -V -C 3 >/dev/null 2>&1
 expect 0 "$DAPPLE" why; has "; dapple explain RULE_ACCESS says more"; has "; dapple explain REM_ACCESS says more"
+has "by dapple fault --off; dapple explain ENVIRONMENT says more"
 finish

@@ -16,6 +16,7 @@ again = sum(int(m[1]) for t in texts for m in [re.match(r"(\d+) sent again", t)]
 for e in root.iter():
     for name in ("cx", "cy", "x", "y"):
         assert -1 <= float(e.get(name, 0)) <= 2000, (e.tag, e.attrib)
+assert "-0" not in texts, texts
 assert '"$2"', (points, lines, again, texts)' "$1" || fault "the picture $1: $2"
 }
 

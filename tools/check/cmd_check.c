@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,16 @@ static int read_form(const char *v, enum report_form *ret)
 	return run_usage_error("check", "--format is \"%s\", but must be text, github or junit", v);
 }
 
+static bool is_device(const char *v)
+{
+	static const char *const names[] = { CHECK_DEVICES };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], v))
+			return true;
+	return false;
+}
+
 static int read_option(struct run_opts *o, const char *name, struct check *c)
 {
 	const char *v;
@@ -50,7 +61,7 @@ static int read_option(struct run_opts *o, const char *name, struct check *c)
 		return read_form(v, &c->form);
 	if (!strcmp(o->name, "device")) {
 		c->device = v;
-		return !strcmp(v, "rxe") || !strcmp(v, "siw") ? 0 : run_usage_error("check", "--device is \"%s\", but must be rxe or siw", v);
+		return is_device(v) ? 0 : run_usage_error("check", "--device is \"%s\", but must be rxe, siw, mlx5, irdma or efa", v);
 	}
 	if (!strcmp(o->name, "adapter")) {
 		c->adapter = v;
@@ -86,13 +97,36 @@ static int set_environment(const struct check *c)
 	return 0;
 }
 
+static volatile pid_t program;
+
+static void pass_on(int sig)
+{
+	if (program > 0)
+		kill(program, sig);
+}
+
+/* What ends the program is not the end of the report: keys of the terminal reach both, SIGTERM is passed on. */
+static void outlive(bool on)
+{
+	struct sigaction ignore = { .sa_handler = on ? SIG_IGN : SIG_DFL }, pass = { .sa_handler = on ? pass_on : SIG_DFL };
+
+	sigaction(SIGINT, &ignore, NULL);
+	sigaction(SIGQUIT, &ignore, NULL);
+	sigaction(SIGTERM, &pass, NULL);
+}
+
 static int run(const struct check *c, char **words)
 {
-	pid_t pid = fork();
 	int status;
+	pid_t pid;
 
+	outlive(true);
+	program = pid = fork();
 	if (pid == 0) {
-		int r = set_environment(c);
+		int r;
+
+		outlive(false);
+		r = set_environment(c);
 
 		_exit(r ? r : run_exec(words));
 	}

@@ -40,6 +40,16 @@ K(PRIVATE,          "private-data-too-long",   "IBTA 12.6: REQ 56 octets behind 
 K(RACE,             "queue-pair-race",         "ibv_alloc_td(3): objects of a thread domain are used by one thread at a time", "give each thread a queue pair, or leave the thread domain out") \
 K(NO_RECEIVE,       "no-receive",              "IBTA 9.7.5.2.8: a Send needs a posted receive at the peer", "post receives earlier at the peer, or let it count credits") \
 K(DEVICE,           "device-refuses",          "ibv_query_device(3): limits differ between adapters", "ask for less, or for what ibv_query_device() reports") \
+K(TRANSITION,       "transition",              "IBTA 11.2.5.2: a change of state has attributes that it needs and others that it takes", "name what is needed alone, see ibv_modify_qp(3)") \
+K(RANGE,            "attribute-out-of-range",  "IBTA 11.2.5.2: PSNs have 24 bits, timers 5, counts 3, a path MTU is at most that of the port", "correct the value; other adapters refuse it, or cut it off") \
+K(NO_GRH,           "path-without-grh",        "IBTA annex A17: every packet of RoCE has a GRH", "set is_global, dgid and sgid_index of the address vector") \
+K(NO_DEPTH,         "no-read-depth",           "IBTA 11.2.5.2: max_rd_atomic is the number of Reads and atomics under way", "move the queue pair to RTS with a max_rd_atomic of 1 at least") \
+K(ASYNC_EVENTS,     "async-events-not-acknowledged", "ibv_get_async_event(3): all events are acknowledged before the object is destroyed, which waits for it", "call ibv_ack_async_event()") \
+K(OVERLAP,          "overlaps-freed-region",   "ibv_reg_mr(3): a region keeps its pages until it is deregistered", "deregister a region before its memory is freed") \
+K(FORK,             "fork-without-support",    "ibv_fork_init(3): without it fork() may part registered pages from the adapter", "call ibv_fork_init() first, or set IBV_FORK_SAFE=1") \
+K(GRH_ROOM,         "no-room-for-grh",         "ibv_post_recv(3): the first 40 octets of a UD receive are for the GRH", "post 40 octets more than the message has") \
+K(DAT_FREED,        "dat-handle-freed",        "DAT 2.0: a handle ends when its object is freed", "set the handle to DAT_HANDLE_NULL behind the call that frees it") \
+K(EVD_SHORT,        "evd-too-short",           "DAT 2.0, dat_evd_create(): events beyond its length are lost with their connection", "create it for as many events as requests may complete, or dequeue before the next post") \
 K(LEAK,             "leaked",                  "an object lives until it is destroyed", "destroy it before the program ends")
 
 enum check_kind {
@@ -48,6 +58,9 @@ enum check_kind {
 #undef K
 	CHECK_N
 };
+
+/* Adapters whose limits can be asked for (preload/device.c). */
+#define CHECK_DEVICES "rxe", "siw", "mlx5", "irdma", "efa"
 
 /* In the environment of the program: the file of reports; the options, as words. */
 #define CHECK_ENV "DAPPLE_CHECK"

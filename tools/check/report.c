@@ -46,48 +46,105 @@ static void unescape(char *v)
 	*to = 0;
 }
 
-/* addr2line -f prints the function and FILE:LINE. Without the program all stays unknown. */
-static void ask_addr2line(struct report_frame *f, const char *offset)
+/* Inline functions of the headers: the call in the program is further out. */
+static bool is_header_call(const char *function)
 {
-	int pipefd[2], status;
-	char *line = NULL;
-	size_t room = 0;
-	FILE *in;
+	static const char *const names[] = { "ibv_post_", "ibv_poll_cq", "ibv_req_notify_cq", "__ibv_reg_mr", "rdma_post_", "rdma_reg_",
+					     "ibv_create_qp_ex", "ibv_create_cq_ex", "rdma_seterrno" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(function, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static void take_place(struct report_frame *f, const char *function, char *place)
+{
+	char *colon = strrchr(place, ':');
+
+	free(f->function);
+	free(f->file);
+	f->line = 0;
+	if (colon) {
+		f->line = (unsigned)strtoul(colon + 1, NULL, 10);
+		*colon = 0;
+	}
+	f->function = copy(function);
+	f->file = copy(place);
+}
+
+/* addr2line -f -i -a prints a line with each address, and behind it two for each function that was inlined there, the innermost
+ * first: the function, and FILE:LINE. The first that is none of the headers is taken. */
+static void read_places(struct report_frame **f, size_t n, FILE *in)
+{
+	char *line = NULL, *function = NULL;
+	size_t room = 0, at = 0;
+	bool taken = false;
+
+	while (getline(&line, &room, in) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "0x", 2) && !function) {
+			at++;
+			taken = false;
+		} else if (!function) {
+			function = copy(line);
+		} else {
+			if (at && at <= n && !taken)
+				take_place(f[at - 1], function, line);
+			taken = taken || !is_header_call(function);
+			free(function);
+			function = NULL;
+		}
+	}
+	free(function);
+	free(line);
+}
+
+static pid_t start_addr2line(const char *module, FILE *addresses, FILE **ret_out)
+{
+	int pipefd[2];
 	pid_t pid;
 
 	if (pipe(pipefd) < 0)
-		return;
+		return -1;
 	pid = fork();
 	if (pid == 0) {
+		dup2(fileno(addresses), 0);
 		dup2(pipefd[1], 1);
 		close(pipefd[0]);
 		close(pipefd[1]);
 		unsetenv("LD_PRELOAD");
 		unsetenv("LD_LIBRARY_PATH");
-		execlp("addr2line", "addr2line", "-f", "-C", "-e", f->module, offset, (char *)NULL);
+		execlp("addr2line", "addr2line", "-f", "-i", "-a", "-C", "-e", module, (char *)NULL);
 		_exit(127);
 	}
 	close(pipefd[1]);
-	in = fdopen(pipefd[0], "r");
-	if (in && getline(&line, &room, in) > 0) {
-		line[strcspn(line, "\n")] = 0;
-		f->function = copy(line);
-	}
-	if (in && getline(&line, &room, in) > 0) {
-		char *colon = strrchr(line, ':');
-
-		if (colon) {
-			f->line = (unsigned)strtoul(colon + 1, NULL, 10);
-			*colon = 0;
-		}
-		f->file = copy(line);
-	}
-	if (in)
-		fclose(in);
-	else
+	*ret_out = pid < 0 ? NULL : fdopen(pipefd[0], "r");
+	if (!*ret_out)
 		close(pipefd[0]);
-	free(line);
-	waitpid(pid, &status, 0);
+	return pid;
+}
+
+/* All frames of one module at once, since the program takes its time to read it. Without the program all stays unknown. */
+static void ask_addr2line(struct report_frame **f, size_t n)
+{
+	FILE *addresses = tmpfile(), *out = NULL;
+	int status;
+	pid_t pid;
+
+	if (!addresses)
+		return;
+	for (size_t i = 0; i < n; i++)
+		fprintf(addresses, "%s\n", f[i]->offset);
+	rewind(addresses);
+	pid = start_addr2line(f[0]->module, addresses, &out);
+	if (out) {
+		read_places(f, n, out);
+		fclose(out);
+	}
+	fclose(addresses);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
 }
 
 static void read_frame(struct report_frame *f, char *text)
@@ -99,28 +156,57 @@ static void read_frame(struct report_frame *f, char *text)
 		*plus++ = 0;
 	unescape(text);
 	f->module = copy(text);
-	if (plus)
-		ask_addr2line(f, plus);
-	if (!f->function)
-		f->function = copy("??");
-	if (!f->file)
-		f->file = copy("??");
+	f->offset = copy(plus);
 }
 
-/* Inline functions of the headers, which are functions without optimisation: the call is one frame further out. */
+static int by_module(const void *a, const void *b)
+{
+	const struct report_frame *const *x = a, *const *y = b;
+
+	return strcmp((*x)->module, (*y)->module);
+}
+
+static void find_places(struct reports *r)
+{
+	struct report_frame **f = calloc(r->n * REPORT_FRAMES + 1, sizeof(struct report_frame *));
+	size_t n = 0, to;
+
+	if (!f)
+		abort();
+	for (size_t i = 0; i < r->n; i++)
+		for (int k = 0; k < r->v[i].n_frames; k++)
+			f[n++] = &r->v[i].frame[k];
+	qsort(f, n, sizeof(struct report_frame *), by_module);
+	for (size_t from = 0; from < n; from = to) {
+		for (to = from; to < n && !strcmp(f[to]->module, f[from]->module); to++)
+			;
+		ask_addr2line(f + from, to - from);
+	}
+	for (size_t i = 0; i < n; i++) {
+		f[i]->function = f[i]->function ? f[i]->function : copy("??");
+		f[i]->file = f[i]->file ? f[i]->file : copy("??");
+	}
+	free(f);
+}
+
+/* Without optimisation the inline functions of the headers are functions. */
 static void skip_inline(struct report *r)
 {
-	static const char *const names[] = { "ibv_post_", "ibv_poll_cq", "ibv_req_notify_cq", "__ibv_reg_mr", "rdma_post_", "rdma_reg_",
-					     "ibv_create_qp_ex", "ibv_create_cq_ex", "rdma_seterrno" };
-	size_t i = 0;
+	while (r->n_frames > 1 && is_header_call(r->frame[0].function))
+		memmove(r->frame, r->frame + 1, (size_t)--r->n_frames * sizeof(r->frame[0]));
+}
 
-	while (r->n_frames > 1 && i < sizeof(names) / sizeof(names[0]))
-		if (!strncmp(r->frame[0].function, names[i], strlen(names[i]))) {
-			memmove(r->frame, r->frame + 1, (size_t)--r->n_frames * sizeof(r->frame[0]));
-			i = 0;
-		} else {
-			i++;
-		}
+/* The frames that lead to main() or to a thread's function are the same everywhere. */
+static void cut_start(struct report *r)
+{
+	static const char *const names[] = { "__libc_start", "_start", "start_thread", "clone" };
+
+	for (int i = 1; i < r->n_frames; i++)
+		for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+			if (!strncmp(r->frame[i].function, names[k], strlen(names[k]))) {
+				r->n_frames = i;
+				return;
+			}
 }
 
 static bool read_report(struct report *r, char *line)
@@ -137,7 +223,6 @@ static bool read_report(struct report *r, char *line)
 			      .program = copy(field[2]), .sentence = copy(field[4]) };
 	for (char *f = strtok_r(field[3], " ", &save); f && r->n_frames < REPORT_FRAMES; f = strtok_r(NULL, " ", &save))
 		read_frame(&r->frame[r->n_frames++], f);
-	skip_inline(r);
 	return true;
 }
 
@@ -157,6 +242,11 @@ void reports_read(struct reports *ret, FILE *in)
 		ret->v[ret->n++] = r;
 	}
 	free(line);
+	find_places(ret);
+	for (size_t i = 0; i < ret->n; i++) {
+		skip_inline(&ret->v[i]);
+		cut_start(&ret->v[i]);
+	}
 }
 
 /* --- suppressions --- */

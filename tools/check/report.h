@@ -14,7 +14,7 @@
 struct report_frame {
 	char *function, *file; /* "??" if the program has no such information */
 	unsigned line;         /* 0: not known */
-	char *module;
+	char *module, *offset; /* a file, and an address in it */
 };
 
 struct report {

@@ -64,7 +64,7 @@ static void tick_x(const struct svg *s, double x)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%g", x);
+	snprintf(text, sizeof(text), "%g", fabs(x) < 1e-9 ? 0 : x); /* not -0 */
 	fprintf(s->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", at_x(s, x), top(s), at_x(s, x),
 		bottom(s));
 	label(s, at_x(s, x), bottom(s) + 15, "middle", 11, text);
@@ -74,7 +74,7 @@ static void tick_y(const struct svg *s, double y)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%.6g", y);
+	snprintf(text, sizeof(text), "%.6g", fabs(y) < 1e-9 ? 0 : y);
 	fprintf(s->out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, at_y(s, y), SVG_WIDTH - RIGHT,
 		at_y(s, y));
 	label(s, LEFT - 6, at_y(s, y) + 4, "end", 11, text);

@@ -33,11 +33,22 @@ static const char *const help[] = {
 	"  LIMIT            sender: its queue is empty; receiver; network; path: the queue is full and nothing is waited for",
 };
 
+/* Octets of the line that fit into the screen's columns: a longer one would go on in the next row. Bars are UTF-8. */
+static int fitting(const char *line)
+{
+	int n = 0;
+
+	for (int columns = 0; line[n]; n++)
+		if ((line[n] & 0xc0) != 0x80 && columns++ == COLS)
+			break;
+	return n;
+}
+
 static void put_line(int y, const char *line, bool bright)
 {
 	if (bright)
 		attron(A_REVERSE);
-	mvaddnstr(y, 0, line, -1);
+	mvaddnstr(y, 0, line, fitting(line));
 	if (bright) {
 		hline(' ', COLS);
 		attroff(A_REVERSE);

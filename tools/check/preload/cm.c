@@ -77,7 +77,7 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 		return EINVAL;
 	pthread_mutex_lock(&check_lock);
 	rec = check_find(CM_ID, id);
-	untaken = rec ? rec->untaken : 0;
+	untaken = rec && pthread_equal(rec->taker, pthread_self()) ? rec->untaken : 0;
 	pthread_mutex_unlock(&check_lock);
 	if (untaken && untaken < UINT32_MAX / 2)
 		check_report(CHECK_CM_EVENTS, &site, "an identifier is destroyed before %u of its events were acknowledged: this call waits for that",
@@ -105,8 +105,10 @@ static void count(struct rdma_cm_id *id, int by)
 
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CM_ID, id);
-	if (r)
+	if (r) {
 		r->untaken += (unsigned)by;
+		r->taker = by > 0 ? pthread_self() : r->taker;
+	}
 	pthread_mutex_unlock(&check_lock);
 }
 
@@ -149,9 +151,16 @@ static void look_at_private(const struct rdma_cm_id *id, const char *call, unsig
 
 EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 {
+	struct check_record *r;
+
 	REAL(int, "rdma_connect", struct rdma_cm_id *, struct rdma_conn_param *);
 	if (p)
 		look_at_private(id, "rdma_connect()", p->private_data_len, REQ_OCTETS, SIDR_REQ_OCTETS);
+	pthread_mutex_lock(&check_lock);
+	r = id->qp ? check_find(QP, id->qp) : NULL;
+	if (r)
+		r->qp.ready = true;
+	pthread_mutex_unlock(&check_lock);
 	return real(id, p);
 }
 
@@ -166,8 +175,10 @@ EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	err = real(id, p);
 	pthread_mutex_lock(&check_lock);
 	r = err == 0 && id->qp ? check_find(QP, id->qp) : NULL;
-	if (r)
+	if (r) {
 		r->qp.accepted = !r->qp.srq;
+		r->qp.ready = true;
+	}
 	pthread_mutex_unlock(&check_lock);
 	return err;
 }

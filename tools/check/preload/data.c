@@ -7,6 +7,7 @@
 
 #define CONTEXTS 64
 #define REMEMBERED 1024 /* look-ups of queue pairs by number */
+#define GRH_OCTETS 40   /* ibv_post_recv(3): at the beginning of each datagram that is received */
 
 /* The original operations of each context. */
 static struct original {
@@ -69,6 +70,14 @@ void check_queue_drop(struct check_queue *q)
 		count_pieces(w, -1);
 }
 
+void check_queue_stop(struct check_queue *q)
+{
+	for (unsigned i = 0; i < q->n; i++) {
+		count_pieces(check_queue_at(q, i), -1);
+		check_queue_at(q, i)->n = 0;
+	}
+}
+
 static void keep_pieces(struct check_request *w, const struct ibv_sge *list, int n)
 {
 	w->n = (uint8_t)(n < 0 ? 0 : n > PIECES ? PIECES : n);
@@ -102,12 +111,12 @@ static bool is_answered(uint8_t opcode)
 	return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-static uint64_t length_of(const struct ibv_send_wr *wr)
+static uint64_t length_of(const struct ibv_sge *list, int pieces)
 {
 	uint64_t n = 0;
 
-	for (int i = 0; i < wr->num_sge; i++)
-		n += wr->sg_list[i].length;
+	for (int i = 0; i < pieces; i++)
+		n += list[i].length;
 	return n;
 }
 
@@ -119,12 +128,16 @@ static void look_at_send(struct check_qp *q, const struct ibv_send_wr *wr, const
 	if (wr->num_sge > 0 && (unsigned)wr->num_sge > q->cap.max_send_sge)
 		check_report(CHECK_PIECES, site, "a request has %d pieces, and queue pair 0x%06x takes %u", wr->num_sge, q->qpn,
 			     q->cap.max_send_sge);
-	if ((wr->send_flags & IBV_SEND_INLINE) && length_of(wr) > q->cap.max_inline_data)
+	if ((wr->send_flags & IBV_SEND_INLINE) && length_of(wr->sg_list, wr->num_sge) > q->cap.max_inline_data)
 		check_report(CHECK_INLINE, site, "a request has %llu octets inline, and queue pair 0x%06x takes %u",
-			     (unsigned long long)length_of(wr), q->qpn, q->cap.max_inline_data);
+			     (unsigned long long)length_of(wr->sg_list, wr->num_sge), q->qpn, q->cap.max_inline_data);
 	if (atomic && (wr->wr.atomic.remote_addr & 7 || (wr->num_sge == 1 && wr->sg_list[0].length != 8)))
 		check_report(CHECK_ATOMIC, site, "an atomic is for address 0x%llx and %u octets", (unsigned long long)wr->wr.atomic.remote_addr,
 			     wr->num_sge ? wr->sg_list[0].length : 0);
+	if (atomic)
+		check_device_atomic(site);
+	if (is_answered((uint8_t)wr->opcode) && q->no_depth)
+		check_report(CHECK_NO_DEPTH, site, "a Read or atomic is posted to queue pair 0x%06x with a max_rd_atomic of 0", q->qpn);
 	for (int i = 0; i < wr->num_sge && !(wr->send_flags & IBV_SEND_INLINE); i++)
 		check_piece(q, &wr->sg_list[i], is_answered((uint8_t)wr->opcode), site, "a request");
 	if (q->failed && ++q->after_error == 2)
@@ -137,18 +150,51 @@ static bool is_signaled(const struct check_qp *q, const struct ibv_send_wr *wr)
 	return q->sq_sig_all || wr->send_flags & IBV_SEND_SIGNALED;
 }
 
-static void may_overrun(struct ibv_cq *cq, const struct check_site *site)
+/* More requests than entries: a mistake if the adapter takes them all. */
+struct overrun {
+	unsigned due, cqe;
+};
+
+static void may_overrun(struct ibv_cq *cq, struct overrun *over)
 {
 	struct check_record *r = check_find(CQ, cq);
 
-	if (!r)
-		return;
-	if (++r->cq.due > r->cq.cqe)
-		check_report(CHECK_CQ_SMALL, site, "this makes %u requests that may complete into a completion queue of %u entries before it is "
-			     "polled", r->cq.due, r->cq.cqe);
+	if (r && ++r->cq.due > r->cq.cqe && !over->due)
+		*over = (struct overrun){ r->cq.due, r->cq.cqe };
 }
 
-static void sent(struct check_qp *q, const struct ibv_send_wr *wr, const struct check_site *site)
+static void report_overrun(const struct overrun *over, const struct check_site *site)
+{
+	if (over->due)
+		check_report(CHECK_CQ_SMALL, site, "this makes %u requests that may complete into a completion queue of %u entries before it is "
+			     "polled", over->due, over->cqe);
+}
+
+static bool all_unsignaled(struct check_queue *q)
+{
+	for (unsigned i = 0; i < q->n; i++)
+		if (check_queue_at(q, i)->signaled)
+			return false;
+	return q->n;
+}
+
+static void report_unsignaled(const struct check_qp *q, const struct check_site *site)
+{
+	check_report(CHECK_NEVER_SIGNALED, site, "the send queue of queue pair 0x%06x is full of %u requests that are not signaled, and "
+		     "nothing will free it", q->qpn, q->send.n);
+}
+
+/* Adapters that free a queue by completions alone, as most do, would refuse this request. */
+static void look_at_unsignaled(struct check_qp *q, const struct check_site *site)
+{
+	if (q->send.n <= q->cap.max_send_wr || !all_unsignaled(&q->send))
+		return;
+	report_unsignaled(q, site);
+	count_pieces(check_queue_head(&q->send), -1);
+	check_queue_pop(&q->send);
+}
+
+static void sent(struct check_qp *q, const struct ibv_send_wr *wr, const struct check_site *site, struct overrun *over)
 {
 	struct check_request *w = check_queue_put(&q->send);
 	struct check_record *cq = check_find(CQ, q->send_cq);
@@ -166,18 +212,12 @@ static void sent(struct check_qp *q, const struct ibv_send_wr *wr, const struct 
 	if (w->signaled && cq)
 		cq->cq.signaled = true;
 	if (w->signaled)
-		may_overrun(q->send_cq, site);
+		may_overrun(q->send_cq, over);
+	else
+		look_at_unsignaled(q, site);
 }
 
-static bool all_unsignaled(struct check_queue *q)
-{
-	for (unsigned i = 0; i < q->n; i++)
-		if (check_queue_at(q, i)->signaled)
-			return false;
-	return q->n;
-}
-
-static enum ibv_qp_state state_now(struct ibv_qp *qp)
+enum ibv_qp_state check_state_of(struct ibv_qp *qp)
 {
 	static int (*query)(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask, struct ibv_qp_init_attr *i);
 	struct ibv_qp_init_attr i;
@@ -191,14 +231,13 @@ static enum ibv_qp_state state_now(struct ibv_qp *qp)
 /* A refused request: why, if it is one of the usual mistakes. */
 static void refused(struct ibv_qp *qp, int r, bool send, const struct check_site *site)
 {
-	enum ibv_qp_state state = r == EINVAL ? state_now(qp) : IBV_QPS_UNKNOWN;
+	enum ibv_qp_state state = r == EINVAL ? check_state_of(qp) : IBV_QPS_UNKNOWN;
 	struct check_record *rec;
 
 	pthread_mutex_lock(&check_lock);
 	rec = check_find(QP, qp);
 	if (rec && send && r == ENOMEM && all_unsignaled(&rec->qp.send))
-		check_report(CHECK_NEVER_SIGNALED, site, "the send queue of queue pair 0x%06x is full of %u requests that are not signaled, and "
-			     "nothing will free it", rec->qp.qpn, rec->qp.send.n);
+		report_unsignaled(&rec->qp, site);
 	if (rec && !send && r == EINVAL && rec->qp.srq)
 		check_report(CHECK_RECV_ON_SRQ, site, "a receive is posted to queue pair 0x%06x, which has a shared receive queue",
 			     rec->qp.qpn);
@@ -232,18 +271,19 @@ static void leave(struct ibv_qp *qp)
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct original *o = original_of(qp->context);
+	struct overrun over = { 0, 0 };
 	struct check_record *r;
 	struct check_site site;
 	int err;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
 		/* Before the call: a completion may be polled by another thread before it returns. */
 		for (struct ibv_send_wr *w = wr; w; w = w->next) {
 			look_at_send(&r->qp, w, &site);
-			sent(&r->qp, w, &site);
+			sent(&r->qp, w, &site, &over);
 		}
 	}
 	pthread_mutex_unlock(&check_lock);
@@ -264,6 +304,8 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	pthread_mutex_unlock(&check_lock);
 	if (err)
 		refused(qp, err, true, &site);
+	else
+		report_overrun(&over, &site);
 	return err;
 }
 
@@ -295,11 +337,12 @@ static void take_back(struct check_queue *q, struct ibv_recv_wr *from, struct ib
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct original *o = original_of(qp->context);
+	struct overrun over = { 0, 0 };
 	struct check_record *r;
 	struct check_site site;
 	int err;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
@@ -312,8 +355,11 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 					     r->qp.cap.max_recv_sge);
 			for (int i = 0; i < w->num_sge; i++)
 				check_piece(&r->qp, &w->sg_list[i], true, &site, "a receive");
+			if (r->qp.type == IBV_QPT_UD && !r->qp.srq && length_of(w->sg_list, w->num_sge) < GRH_OCTETS)
+				check_report(CHECK_GRH_ROOM, &site, "a receive of queue pair 0x%06x, which is of type UD, has %llu octets",
+					     r->qp.qpn, (unsigned long long)length_of(w->sg_list, w->num_sge));
 			received(&r->qp.recv, w, &site);
-			may_overrun(r->qp.recv_cq, &site);
+			may_overrun(r->qp.recv_cq, &over);
 		}
 	}
 	pthread_mutex_unlock(&check_lock);
@@ -326,6 +372,8 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	pthread_mutex_unlock(&check_lock);
 	if (err)
 		refused(qp, err, false, &site);
+	else
+		report_overrun(&over, &site);
 	return err;
 }
 
@@ -337,7 +385,7 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 	struct check_site site;
 	int err;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_find(SRQ, srq);
 	for (struct ibv_recv_wr *w = wr; r && w; w = w->next) {
@@ -357,12 +405,32 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 
 /* --- completions; check_lock held --- */
 
-static void ended(struct check_request *w)
+static bool meet(const struct ibv_sge *a, const struct ibv_sge *b)
+{
+	return a->addr < b->addr + b->length && b->addr < a->addr + a->length;
+}
+
+/* True if a receive of the queue pair names octets of the request: then the peer may have changed them. */
+static bool is_received_into(const struct check_request *w, struct check_queue *recv)
+{
+	for (unsigned k = 0; k < w->n; k++) {
+		for (unsigned i = 0; i < LATELY; i++)
+			if (meet(&w->piece[k], &recv->lately[i]))
+				return true;
+		for (unsigned i = 0; i < recv->n; i++)
+			for (unsigned p = 0; p < check_queue_at(recv, i)->n; p++)
+				if (meet(&w->piece[k], &check_queue_at(recv, i)->piece[p]))
+					return true;
+	}
+	return false;
+}
+
+static void ended(struct check_request *w, struct check_queue *recv)
 {
 	struct check_site site;
 
 	count_pieces(w, -1);
-	if (!w->hashed || !is_readable(w) || check_hash(w) == w->hash)
+	if (!w->hashed || !is_readable(w) || check_hash(w) == w->hash || is_received_into(w, recv))
 		return;
 	check_site_of(&site, w);
 	check_report(CHECK_SOURCE_CHANGED, &site, "the %u octets of the request that is posted here had changed when its completion was read",
@@ -377,8 +445,9 @@ static void end_send(struct check_qp *q, const struct ibv_wc *wc)
 	struct check_site site;
 	unsigned i = 0;
 
-	while (i < q->send.n && (check_queue_at(&q->send, i)->wr_id != wc->wr_id ||
-				 (wc->status == IBV_WC_SUCCESS && !check_queue_at(&q->send, i)->signaled)))
+	/* In order: a success is that of the first signaled request, whatever wr_ids the program gives. */
+	while (i < q->send.n && (wc->status == IBV_WC_SUCCESS ? !check_queue_at(&q->send, i)->signaled :
+							       check_queue_at(&q->send, i)->wr_id != wc->wr_id))
 		i++;
 	if (i == q->send.n)
 		return;
@@ -389,7 +458,7 @@ static void end_send(struct check_qp *q, const struct ibv_wc *wc)
 	}
 	/* Those before it are complete as well. */
 	for (; i + 1 > 0 && q->send.n; i--) {
-		ended(check_queue_head(&q->send));
+		ended(check_queue_head(&q->send), &q->recv);
 		check_queue_pop(&q->send);
 		if (i == 0)
 			break;
@@ -405,6 +474,7 @@ static void end_recv(struct check_queue *q, const struct ibv_wc *wc)
 	if (i == q->n)
 		return;
 	count_pieces(check_queue_at(q, i), -1);
+	q->lately[q->next++ % LATELY] = check_queue_at(q, i)->piece[0];
 	check_queue_remove(q, i);
 }
 
@@ -480,7 +550,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	r = check_find(CQ, cq);
 	if (r) {
 		r->cq.polled = true;
-		r->cq.polled_since |= got < n;
+		r->cq.polled_since = true;
 	}
 	for (int i = 0; i < got; i++) {
 		if (r && r->cq.due)
@@ -491,21 +561,37 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return got;
 }
 
+struct of_queue {
+	const struct ibv_cq *cq;
+	bool due;
+};
+
+static bool may_complete(struct check_record *r, void *arg)
+{
+	struct of_queue *c = arg;
+
+	if (r->qp.ready && r->pid == check_pid)
+		c->due |= (r->qp.send_cq == c->cq && r->qp.send.n) || (r->qp.recv_cq == c->cq && (r->qp.recv.n || r->qp.srq));
+	return !c->due;
+}
+
 static int req_notify_cq(struct ibv_cq *cq, int solicited)
 {
 	struct original *o = original_of(cq->context);
+	struct of_queue c = { cq, false };
 	struct check_record *r;
 	struct check_site site;
 
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
+	check_each(QP, may_complete, &c);
 	r = check_find(CQ, cq);
 	if (r && !r->cq.channel)
 		check_report(CHECK_NO_CHANNEL, &site, "a completion queue without a channel is armed: its event comes nowhere");
 	if (r) {
 		r->cq.armed = true;
 		r->cq.polled_since = false;
-		r->cq.due_at_arm = r->cq.due > 0;
+		r->cq.due_at_arm = c.due;
 	}
 	pthread_mutex_unlock(&check_lock);
 	return o->ops.req_notify_cq(cq, solicited);
@@ -515,12 +601,15 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 
 static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *a)
 {
-	struct ibv_qp *qp = original_of(ctx)->create_qp_ex(ctx, a);
+	struct ibv_qp_init_attr asked = *(const struct ibv_qp_init_attr *)a;
 	struct check_site site;
+	struct ibv_qp *qp;
 
+	check_here(&site);
+	check_device_qp(&asked, &site);
+	qp = original_of(ctx)->create_qp_ex(ctx, a);
 	if (!qp)
 		return NULL;
-	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	check_qp_made(qp, (struct ibv_qp_init_attr *)a, a->comp_mask & IBV_QP_INIT_ATTR_PD ? a->pd : NULL, &site,
 		      a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
@@ -561,7 +650,10 @@ void check_srq_made(struct ibv_srq *srq, uint32_t size)
 static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *a)
 {
 	struct ibv_srq *srq = original_of(ctx)->create_srq_ex(ctx, a);
+	struct check_site site;
 
+	check_here(&site);
+	check_device_srq(&site);
 	check_srq_made(srq, a->attr.max_wr);
 	return srq;
 }
@@ -619,7 +711,7 @@ void check_qp_made(struct ibv_qp *qp, const struct ibv_qp_init_attr *a, struct i
 	struct check_record *r = check_add(QP, qp, site), *domain = check_find(DOMAIN, pd);
 
 	r->qp = (struct check_qp){ .pd = domain && domain->domain != PLAIN ? NULL : pd, .send_cq = a->send_cq, .recv_cq = a->recv_cq,
-				   .srq = a->srq, .cap = a->cap, .qpn = qp->qp_num, .sq_sig_all = a->sq_sig_all,
+				   .srq = a->srq, .cap = a->cap, .qpn = qp->qp_num, .type = (uint8_t)qp->qp_type, .sq_sig_all = a->sq_sig_all,
 				   .thread_domain = domain && domain->domain == OF_THREAD, .extended = extended };
 	check_queue_size(&r->qp.send, a->cap.max_send_wr);
 	check_queue_size(&r->qp.recv, a->cap.max_recv_wr);

@@ -14,7 +14,8 @@ static __thread bool inside;
 
 struct going {
 	uint64_t from, to;
-	bool unmapped, in_flight, any;
+	uint32_t qpn; /* of the last queue pair that names it */
+	bool sent, received, any;
 };
 
 static bool overlaps(uint64_t from, uint64_t to, uint64_t addr, uint64_t length)
@@ -22,25 +23,39 @@ static bool overlaps(uint64_t from, uint64_t to, uint64_t addr, uint64_t length)
 	return from < addr + length && addr < to;
 }
 
+/* A piece is reported once: other memory may come to its place. */
 static bool queue_names(struct check_queue *q, const struct going *g)
 {
+	bool found = false;
+
 	for (unsigned i = 0; i < q->n; i++) {
-		const struct check_request *w = check_queue_at(q, i);
+		struct check_request *w = check_queue_at(q, i);
 
 		for (unsigned k = 0; k < w->n; k++)
-			if (overlaps(g->from, g->to, w->piece[k].addr, w->piece[k].length))
-				return true;
+			if (overlaps(g->from, g->to, w->piece[k].addr, w->piece[k].length)) {
+				w->piece[k].length = 0;
+				w->hashed = false;
+				found = true;
+			}
 	}
-	return false;
+	return found;
 }
 
 static bool look_at_qp(struct check_record *r, void *arg)
 {
 	struct going *g = arg;
 
-	if (r->pid == check_pid && !r->qp.failed)
-		g->in_flight |= queue_names(&r->qp.send, g) || queue_names(&r->qp.recv, g);
-	return !g->in_flight;
+	bool sent, received;
+
+	if (r->pid != check_pid || r->qp.failed)
+		return true;
+	sent = queue_names(&r->qp.send, g);
+	received = queue_names(&r->qp.recv, g);
+	if (sent || received)
+		g->qpn = r->qp.qpn;
+	g->sent |= sent;
+	g->received |= received;
+	return true;
 }
 
 static bool look_at_region(struct check_record *r, void *arg)
@@ -49,7 +64,8 @@ static bool look_at_region(struct check_record *r, void *arg)
 
 	if (!r->mr.plain || r->pid != check_pid || !overlaps(g->from, g->to, r->mr.addr, r->mr.length))
 		return true;
-	g->any |= r->mr.in_flight > 0;
+	/* Other memory has come to the place of a stale region. */
+	g->any |= r->mr.in_flight > 0 && !r->mr.stale;
 	r->mr.stale = true;
 	return true;
 }
@@ -67,9 +83,10 @@ static void going(uint64_t from, uint64_t length, const char *call)
 	if (g.any)
 		check_each(QP, look_at_qp, &g);
 	pthread_mutex_unlock(&check_lock);
-	if (g.in_flight) {
+	if (g.sent || g.received) {
 		check_here(&site);
-		check_report(CHECK_FREED, &site, "%s takes memory away that a request names which was not completed", call);
+		check_report(CHECK_FREED, &site, "%s takes memory away that a %s of queue pair 0x%06x names which was not completed", call,
+			     g.sent ? "request" : "receive", g.qpn);
 	}
 	inside = false;
 }

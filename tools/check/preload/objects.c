@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,19 @@
 #undef ibv_reg_mr_iova
 
 /* --- making and ending, the usual way --- */
+
+/* Destroying an object waits for the acknowledgements of its asynchronous events. */
+static void look_at_async(enum object kind, const void *ptr)
+{
+	unsigned left = check_async(kind, ptr, 0);
+	struct check_site site;
+
+	if (!left)
+		return;
+	check_here(&site);
+	check_report(CHECK_ASYNC_EVENTS, &site, "a %s is destroyed before %u of its asynchronous events were acknowledged: this call waits "
+		     "for that", check_object_names[kind], left);
+}
 
 static void add(enum object kind, void *ptr)
 {
@@ -71,6 +85,57 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	return ctx;
 }
 
+EXPORT int ibv_fork_init(void)
+{
+	REAL(int, "ibv_fork_init", void);
+	check_fork_safe = true;
+	return real ? real() : ENOSYS;
+}
+
+/* A program that asks knows what it does. */
+EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	REAL(enum ibv_fork_status, "ibv_is_fork_initialized", void);
+	check_fork_safe = true;
+	return real ? real() : IBV_FORK_DISABLED;
+}
+
+static void count_async(const struct ibv_async_event *e, int by)
+{
+	switch (e->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		check_async(CQ, e->element.cq, by);
+		break;
+	case IBV_EVENT_QP_FATAL: case IBV_EVENT_QP_REQ_ERR: case IBV_EVENT_QP_ACCESS_ERR: case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED: case IBV_EVENT_PATH_MIG: case IBV_EVENT_PATH_MIG_ERR: case IBV_EVENT_QP_LAST_WQE_REACHED:
+		check_async(QP, e->element.qp, by);
+		break;
+	case IBV_EVENT_SRQ_ERR: case IBV_EVENT_SRQ_LIMIT_REACHED:
+		check_async(SRQ, e->element.srq, by);
+		break;
+	default: /* of a port or the device */
+		break;
+	}
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *e)
+{
+	int r;
+
+	REAL(int, "ibv_get_async_event", struct ibv_context *, struct ibv_async_event *);
+	r = real(ctx, e);
+	if (r == 0)
+		count_async(e, 1);
+	return r;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
+{
+	REAL(void, "ibv_ack_async_event", struct ibv_async_event *);
+	count_async(e, -1);
+	real(e);
+}
+
 EXPORT int ibv_close_device(struct ibv_context *ctx)
 {
 	int r;
@@ -105,8 +170,23 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	return ended(DOMAIN, pd, real(pd));
 }
 
+struct overlap {
+	uint64_t addr, length;
+	struct check_record *found;
+};
+
+static bool is_overlapped(struct check_record *r, void *arg)
+{
+	struct overlap *o = arg;
+
+	if (r->mr.plain && r->mr.stale && r->pid == check_pid && o->addr < r->mr.addr + r->mr.length && r->mr.addr < o->addr + o->length)
+		o->found = r;
+	return !o->found;
+}
+
 static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t iova, unsigned access)
 {
+	struct overlap o = { (uintptr_t)addr, length, NULL };
 	struct check_record *r;
 	struct check_site site;
 
@@ -116,13 +196,17 @@ static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t io
 	if (!mr)
 		return;
 	pthread_mutex_lock(&check_lock);
+	check_each(REGION, is_overlapped, &o);
+	if (o.found)
+		check_report(CHECK_OVERLAP, &site, "a region is registered over one of %llu octets that is left from freed memory",
+			     (unsigned long long)o.found->mr.length);
 	r = check_add(REGION, mr, &site);
 	if ((uintptr_t)addr < check_low)
 		check_low = (uintptr_t)addr;
 	if ((uintptr_t)addr + length > check_high)
 		check_high = (uintptr_t)addr + length;
 	r->mr = (struct check_region){ .pd = mr->pd, .addr = iova, .length = length, .lkey = mr->lkey, .access = access,
-				       .plain = iova == (uintptr_t)addr };
+				       .plain = iova == (uintptr_t)addr && length < UINT64_MAX / 2 /* implicit ODP */ };
 	pthread_mutex_unlock(&check_lock);
 }
 
@@ -229,10 +313,11 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user
 
 	REAL(struct ibv_cq *, "ibv_create_cq", struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
 	check_context(ctx);
+	check_here(&site);
+	check_device_cq((uint32_t)cqe, &site);
 	cq = real(ctx, cqe, user, channel, vector);
 	if (!cq)
 		return NULL;
-	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_add(CQ, cq, &site);
 	/* As the program asked: other adapters give no more. */
@@ -270,7 +355,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r) {
-		owed = r->cq.events - r->cq.acknowledged;
+		owed = pthread_equal(r->taker, pthread_self()) ? r->cq.events - r->cq.acknowledged : 0;
 		unread = r->cq.signaled && !r->cq.polled;
 		made = r->made;
 	}
@@ -281,6 +366,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	if (unread)
 		check_report(CHECK_NOT_POLLED, &made, "a completion queue that is made here is never polled, although signaled requests complete "
 			     "into it");
+	look_at_async(CQ, cq);
 	return ended(CQ, cq, real(cq));
 }
 
@@ -306,16 +392,19 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq
 	struct of_channel c = { .channel = channel };
 	struct check_record *r;
 	struct check_site site;
+	bool waits;
 	int err;
 
 	REAL(int, "ibv_get_cq_event", struct ibv_comp_channel *, struct ibv_cq **, void **);
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	check_each(CQ, look_at_cq, &c);
 	pthread_mutex_unlock(&check_lock);
-	if (c.n && !c.armed)
+	/* A program that does not wait here may look for events at any time. */
+	waits = !(fcntl(channel->fd, F_GETFL) & O_NONBLOCK);
+	if (waits && c.n && !c.armed)
 		check_report(CHECK_UNARMED, &site, "a thread waits for an event of a channel, and no completion queue on it is armed");
-	else if (c.unpolled)
+	else if (waits && c.unpolled)
 		check_report(CHECK_NO_POLL, &site, "a thread waits for an event, and the queue was not polled after it had been armed with requests "
 			     "in flight");
 	err = real(channel, cq, user);
@@ -324,6 +413,7 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq
 	if (r) {
 		r->cq.armed = false;
 		r->cq.events++;
+		r->taker = pthread_self();
 	}
 	pthread_mutex_unlock(&check_lock);
 	return err;
@@ -336,7 +426,7 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 	bool many;
 
 	REAL(void, "ibv_ack_cq_events", struct ibv_cq *, unsigned int);
-	check_here(&site);
+	CHECK_HERE(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r)
@@ -352,9 +442,12 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 
 EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 {
+	struct check_site site;
 	struct ibv_srq *srq;
 
 	REAL(struct ibv_srq *, "ibv_create_srq", struct ibv_pd *, struct ibv_srq_init_attr *);
+	check_here(&site);
+	check_device_srq(&site);
 	srq = real(pd, a);
 	check_srq_made(srq, a->attr.max_wr);
 	return srq;
@@ -362,47 +455,30 @@ EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_att
 
 EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 {
+	struct check_record *r;
+	int err;
+
 	REAL(int, "ibv_destroy_srq", struct ibv_srq *);
 	if (is_gone(SRQ, srq))
 		return EINVAL;
-	return ended(SRQ, srq, real(srq));
-}
-
-/* Limits of rdma_rxe (enum rxe_device_param) and siw (SIW_MAX_QP_WR, SIW_MAX_SGE) of Linux 6.1. */
-static const struct {
-	const char *name;
-	uint32_t wr, sge, inline_data;
-} devices[] = { { "rxe", 1048576, 32, 512 }, { "siw", 32768, 6, 96 } };
-
-static void compare(const struct ibv_qp_cap *cap, const struct check_site *site)
-{
-	const char *options = getenv(CHECK_OPTIONS_ENV), *at = options ? strstr(options, "device=") : NULL;
-
-	for (size_t i = 0; at && i < sizeof(devices) / sizeof(devices[0]); i++) {
-		if (strncmp(at + 7, devices[i].name, strlen(devices[i].name)) != 0)
-			continue;
-		if (cap->max_send_wr > devices[i].wr || cap->max_recv_wr > devices[i].wr)
-			check_report(CHECK_DEVICE, site, "%u requests are asked for, and %s has queues of %u",
-				     cap->max_send_wr > cap->max_recv_wr ? cap->max_send_wr : cap->max_recv_wr, devices[i].name, devices[i].wr);
-		else if (cap->max_send_sge > devices[i].sge || cap->max_recv_sge > devices[i].sge)
-			check_report(CHECK_DEVICE, site, "%u pieces are asked for, and %s has %u",
-				     cap->max_send_sge > cap->max_recv_sge ? cap->max_send_sge : cap->max_recv_sge, devices[i].name,
-				     devices[i].sge);
-		else if (cap->max_inline_data > devices[i].inline_data)
-			check_report(CHECK_DEVICE, site, "%u octets inline are asked for, and %s has %u", cap->max_inline_data, devices[i].name,
-				     devices[i].inline_data);
-	}
+	look_at_async(SRQ, srq);
+	err = real(srq);
+	pthread_mutex_lock(&check_lock);
+	r = err == 0 ? check_find(SRQ, srq) : NULL;
+	if (r)
+		check_queue_drop(&r->srq);
+	pthread_mutex_unlock(&check_lock);
+	return ended(SRQ, srq, err);
 }
 
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
-	struct ibv_qp_cap asked = a->cap;
 	struct check_site site;
 	struct ibv_qp *qp;
 
 	REAL(struct ibv_qp *, "ibv_create_qp", struct ibv_pd *, struct ibv_qp_init_attr *);
 	check_here(&site);
-	compare(&asked, &site);
+	check_device_qp(a, &site);
 	qp = real(pd, a);
 	if (!qp)
 		return NULL;
@@ -412,19 +488,48 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	return qp;
 }
 
+/* RESET and destruction leave no completions, those that were not read included; check_lock held. */
+static void drop_requests(struct check_record *r)
+{
+	struct check_record *cq = check_find(CQ, r->qp.recv_cq);
+
+	if (cq)
+		cq->cq.due -= cq->cq.due < r->qp.recv.n ? cq->cq.due : r->qp.recv.n;
+	cq = check_find(CQ, r->qp.send_cq);
+	for (unsigned i = 0; cq && i < r->qp.send.n; i++)
+		if (check_queue_at(&r->qp.send, i)->signaled && cq->cq.due)
+			cq->cq.due--;
+	check_queue_drop(&r->qp.send);
+	check_queue_drop(&r->qp.recv);
+}
+
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 {
 	struct check_record *r;
+	struct check_site site;
 	int err;
 
 	REAL(int, "ibv_modify_qp", struct ibv_qp *, struct ibv_qp_attr *, int);
+	/* librdmacm moves queue pairs for the program. */
+	if (!check_is_library(__builtin_return_address(0))) {
+		check_here(&site);
+		check_transition(qp, a, mask, check_state_of(qp), &site);
+	}
 	err = real(qp, a, mask);
 	pthread_mutex_lock(&check_lock);
+	r = err == 0 && mask & IBV_QP_STATE ? check_find(QP, qp) : NULL;
+	if (r)
+		r->qp.ready = a->qp_state >= IBV_QPS_RTR;
+	if (r && a->qp_state == IBV_QPS_ERR) {
+		check_queue_stop(&r->qp.send);
+		check_queue_stop(&r->qp.recv);
+	}
+	r = err == 0 && mask & IBV_QP_MAX_QP_RD_ATOMIC ? check_find(QP, qp) : NULL;
+	if (r)
+		r->qp.no_depth = a->max_rd_atomic == 0;
 	r = err == 0 && mask & IBV_QP_STATE && a->qp_state == IBV_QPS_RESET ? check_find(QP, qp) : NULL;
-	/* RESET drops requests without completions. */
 	if (r) {
-		check_queue_drop(&r->qp.send);
-		check_queue_drop(&r->qp.recv);
+		drop_requests(r);
 		r->qp.failed = false;
 		r->qp.after_error = 0;
 	}
@@ -434,27 +539,18 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 
 EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 {
-	struct check_record *r, *cq;
+	struct check_record *r;
 	int err;
 
 	REAL(int, "ibv_destroy_qp", struct ibv_qp *);
 	if (is_gone(QP, qp))
 		return EINVAL;
+	look_at_async(QP, qp);
 	err = real(qp);
 	pthread_mutex_lock(&check_lock);
 	r = err == 0 ? check_find(QP, qp) : NULL;
-	if (r) {
-		/* Its completions are gone, those that were not read as well. */
-		cq = check_find(CQ, r->qp.recv_cq);
-		if (cq)
-			cq->cq.due -= cq->cq.due < r->qp.recv.n ? cq->cq.due : r->qp.recv.n;
-		cq = check_find(CQ, r->qp.send_cq);
-		for (unsigned i = 0; cq && i < r->qp.send.n; i++)
-			if (check_queue_at(&r->qp.send, i)->signaled && cq->cq.due)
-				cq->cq.due--;
-		check_queue_drop(&r->qp.send);
-		check_queue_drop(&r->qp.recv);
-	}
+	if (r)
+		drop_requests(r);
 	pthread_mutex_unlock(&check_lock);
 	return ended(QP, qp, err);
 }

@@ -6,24 +6,31 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define BUCKETS 1024u
 #define LINE 2048
 #define SEEN 4096u
+#define SITES 64u    /* places that a thread remembers */
+#define CALLERS 2    /* by which they are told apart, beside the call itself */
+#define VARIED 32u   /* look-ups in vain after which the callers of a place are left out */
 
 pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
 pid_t check_pid;
 bool check_leaks;
+_Atomic bool check_fork_safe;
 _Atomic uint64_t check_low = UINT64_MAX, check_high;
 
 const char *const check_object_names[OBJECTS] = {
 	"context", "protection domain", "memory region", "completion channel", "completion queue", "shared receive queue",
-	"queue pair", "address handle", "event channel", "connection identifier",
+	"queue pair", "address handle", "event channel", "connection identifier", "DAT event dispatcher", "DAT endpoint",
+	"DAT protection zone", "DAT service point", "DAT notification object",
 };
 
 static struct check_record *table[BUCKETS];
@@ -48,7 +55,7 @@ void *check_real(const char *library, const char *name)
 /* Frames of these libraries are not the program's. */
 static bool is_library(const char *path)
 {
-	static const char *const names[] = { "libdapple", "libibverbs", "librdmacm", "libibumad", "libdat", "libc.so" };
+	static const char *const names[] = { "libdapple", "libibverbs", "librdmacm", "libibumad", "libdapl", "libdat", "libc.so" };
 	const char *base = strrchr(path, '/');
 
 	base = base ? base + 1 : path;
@@ -69,6 +76,90 @@ void check_here(struct check_site *ret)
 	ret->n = 0;
 	for (; i < n && ret->n < FRAMES; i++)
 		ret->pc[ret->n++] = all[i];
+}
+
+bool check_is_library(const void *pc)
+{
+	Dl_info d;
+
+	return dladdr(pc, &d) && d.dli_fname && is_library(d.dli_fname);
+}
+
+/* Places that this thread has unwound. */
+struct sites {
+	uintptr_t low, top; /* of its stack */
+	struct {
+		uintptr_t key[2 + CALLERS];
+		struct check_site site;
+	} v[SITES];
+	struct {
+		uintptr_t pc;
+		unsigned n;
+	} varied[SITES];
+};
+
+static __thread struct sites *sites;
+static pthread_key_t sites_key;
+
+static struct sites *sites_of_thread(void)
+{
+	pthread_attr_t a;
+	void *low;
+	size_t size;
+
+	if (sites)
+		return sites;
+	sites = calloc(1, sizeof(*sites));
+	if (!sites)
+		abort();
+	pthread_setspecific(sites_key, sites);
+	if (pthread_getattr_np(pthread_self(), &a) == 0) {
+		if (pthread_attr_getstack(&a, &low, &size) == 0) {
+			sites->low = (uintptr_t)low;
+			sites->top = (uintptr_t)low + size;
+		}
+		pthread_attr_destroy(&a);
+	}
+	return sites;
+}
+
+/* Without frame pointers the words are some others of the stack: too many look-ups in vain tell. */
+static void read_callers(const struct sites *s, void *const *frame, uintptr_t *ret)
+{
+	uintptr_t at = (uintptr_t)frame, next;
+
+	for (int i = 0; i < CALLERS; i++) {
+		next = at > s->low && at + 16 <= s->top ? *(const uintptr_t *)at : 0;
+		if (next <= at || next & 7 || next + 16 > s->top)
+			return;
+		ret[i] = ((const uintptr_t *)next)[1];
+		at = next;
+	}
+}
+
+void check_here_at(struct check_site *ret, void *const *frame)
+{
+	struct sites *s = sites_of_thread();
+	uintptr_t key[2 + CALLERS] = { (uintptr_t)frame[1], (uintptr_t)frame }, h = key[0] ^ key[1] >> 4;
+	unsigned at = (unsigned)(key[0] * 0x9e3779b97f4a7c15u >> 32) % SITES, place;
+
+	if (s->varied[at].pc != key[0] || s->varied[at].n < VARIED)
+		read_callers(s, frame, key + 2);
+	for (int i = 0; i < CALLERS; i++)
+		h = (h ^ key[2 + i]) * 0x9e3779b97f4a7c15u;
+	place = (unsigned)(h >> 32) % SITES;
+	if (!memcmp(s->v[place].key, key, sizeof(key))) {
+		*ret = s->v[place].site;
+		return;
+	}
+	if (s->varied[at].pc != key[0]) {
+		s->varied[at].pc = key[0];
+		s->varied[at].n = 0;
+	}
+	s->varied[at].n++;
+	check_here(ret);
+	memcpy(s->v[place].key, key, sizeof(key));
+	s->v[place].site = *ret;
 }
 
 void check_keep_site(struct check_request *w, const struct check_site *site)
@@ -109,6 +200,22 @@ static bool is_new(enum check_kind kind, const struct check_site *site)
 	return fresh;
 }
 
+/* The loader knows the program by the word that started it, which may be found by PATH alone. */
+static const char *path_of(const Dl_info *d)
+{
+	static char exe[PATH_MAX];
+	static const void *base;
+	ssize_t n;
+	Dl_info m;
+
+	if (!base) {
+		n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+		exe[n > 0 ? n : 0] = 0;
+		base = dladdr((const void *)getauxval(AT_PHDR), &m) ? m.dli_fbase : &base;
+	}
+	return d->dli_fbase == base && *exe ? exe : d->dli_fname;
+}
+
 /* The address before a return address lies in the call. */
 static int put_frames(char *to, size_t size, const struct check_site *site)
 {
@@ -122,7 +229,7 @@ static int put_frames(char *to, size_t size, const struct check_site *site)
 			continue;
 		if (n)
 			to[n++] = ' ';
-		for (const char *p = d.dli_fname; *p && n + 40 < size; p++)
+		for (const char *p = path_of(&d); *p && n + 40 < size; p++)
 			if (*p <= ' ')
 				n += (size_t)snprintf(to + n, size - n, "\\x%02x", (unsigned char)*p);
 			else
@@ -273,6 +380,23 @@ struct check_record *check_region_of(uint32_t lkey)
 	return k.found;
 }
 
+unsigned check_async(enum object kind, const void *ptr, int by)
+{
+	struct check_record *r;
+	unsigned left = 0;
+
+	pthread_mutex_lock(&check_lock);
+	r = check_find(kind, ptr);
+	if (r) {
+		r->async += by > 0 || r->async ? (unsigned)by : 0;
+		if (by > 0)
+			r->async_taker = pthread_self();
+		left = pthread_equal(r->async_taker, pthread_self()) ? r->async : 0;
+	}
+	pthread_mutex_unlock(&check_lock);
+	return left;
+}
+
 bool check_is_gone(enum object kind, const void *ptr, const struct check_site *site)
 {
 	struct check_record *r;
@@ -283,7 +407,9 @@ bool check_is_gone(enum object kind, const void *ptr, const struct check_site *s
 	twice = !r && *place_of(gone, kind, ptr);
 	child = r && r->pid != check_pid;
 	pthread_mutex_unlock(&check_lock);
-	if (twice)
+	if (twice && kind >= DAT_EVD && kind <= DAT_CNO)
+		check_report(CHECK_DAT_FREED, site, "a %s is named that was freed before", check_object_names[kind]);
+	else if (twice)
 		check_report(CHECK_TWICE, site, "a %s is destroyed that was destroyed before", check_object_names[kind]);
 	if (child)
 		check_report(CHECK_CHILD, site, "a %s of the parent process is used in a child of fork()", check_object_names[kind]);
@@ -291,10 +417,6 @@ bool check_is_gone(enum object kind, const void *ptr, const struct check_site *s
 }
 
 /* --- the end --- */
-
-struct leaks {
-	unsigned n[OBJECTS];
-};
 
 static bool report_leak(struct check_record *r, void *arg)
 {
@@ -320,6 +442,28 @@ __attribute__((destructor)) static void at_exit(void)
 	pthread_mutex_unlock(&check_lock);
 }
 
+static bool is_registered(struct check_record *r, void *arg)
+{
+	*(bool *)arg |= r->pid == check_pid;
+	return true;
+}
+
+static void before_fork(void)
+{
+	struct check_site site;
+	bool any = false;
+
+	if (check_fork_safe)
+		return;
+	pthread_mutex_lock(&check_lock);
+	check_each(REGION, is_registered, &any);
+	pthread_mutex_unlock(&check_lock);
+	if (!any)
+		return;
+	check_here(&site);
+	check_report(CHECK_FORK, &site, "fork() is called while memory is registered, without support of the library");
+}
+
 static void in_child(void)
 {
 	pthread_mutex_init(&check_lock, NULL);
@@ -334,9 +478,11 @@ __attribute__((constructor)) static void begin(void)
 
 	check_pid = getpid();
 	check_leaks = options && strstr(options, "leaks");
+	check_fork_safe = getenv("IBV_FORK_SAFE") || getenv("RDMAV_FORK_SAFE");
+	pthread_key_create(&sites_key, free);
 	/* The first call loads a library. */
 	backtrace(warm, 2);
 	if (path && *path)
 		out = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-	pthread_atfork(NULL, NULL, in_child);
+	pthread_atfork(before_fork, NULL, in_child);
 }
