@@ -50,7 +50,7 @@ check-full: deps all
 
 # Millions of messages, thousands of processes that are killed.
 soak: deps all
-	@WEATHER_SECONDS=$(SOAK_SECONDS) $(TESTS) $(BUILD) --suite soak --timeout-multiplier 3
+	@CONFORM_SECONDS=$(SOAK_SECONDS) $(TESTS) $(BUILD) --suite soak --timeout-multiplier 3
 
 # In a build of its own, build-fuzz, with the lines that the inputs of each target reach.
 fuzz:

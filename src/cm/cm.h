@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 /* Port spaces, rdma_cma.h; the value is in bits 31..16 of an IP service ID. */
-enum cm_ps { CM_PS_IPOIB = 0x0002, CM_PS_TCP = 0x0106, CM_PS_UDP = 0x0111, CM_PS_IB = 0x013f };
+enum cm_ps { CM_PS_SDP = 0x0001, CM_PS_IPOIB = 0x0002, CM_PS_TCP = 0x0106, CM_PS_UDP = 0x0111, CM_PS_IB = 0x013f };
 
 #define CM_PRIVATE_MAX 512
 /* responder_resources / initiator_depth: take what the device and the peer allow. */
@@ -191,7 +191,7 @@ struct cm_port {
 
 static inline uint32_t cm_space_bit(unsigned ps)
 {
-	return 1u << (ps >> 1 & 31); /* distinct for the four port spaces */
+	return 1u << (ps >> 1 & 31); /* distinct for the five port spaces */
 }
 
 /* IP service IDs: 0x0000000001PPpppp, spec of the RDMA IP CM service (annex A11). */

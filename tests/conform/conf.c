@@ -369,7 +369,7 @@ static int run_one(const struct cf_check *c, bool here)
 	}
 	setpgid(pid, pid);
 	close(p[1]);
-	rc = supervise(pid, p[0], cf.full ? LIMIT_FULL_MS : LIMIT_MS, why, sizeof(why));
+	rc = supervise(pid, p[0], (cf.full ? LIMIT_FULL_MS : LIMIT_MS) + (int)cf.seconds * 1000, why, sizeof(why));
 	close(p[0]);
 	if (rc == 77)
 		snprintf(left_out_for, sizeof(left_out_for), "%.*s", (int)sizeof(left_out_for) - 1, why);
@@ -479,8 +479,10 @@ int main(int argc, char **argv)
 {
 	const char *only = NULL;
 	bool list = false, here = false, together = false, host = of_host(getenv("CONFORM_DEVICE"));
+	const char *seconds = getenv("CONFORM_SECONDS");
 	int ran = 0, failed = 0, rc;
 
+	cf.seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--list"))
 			list = true;

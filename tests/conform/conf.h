@@ -78,6 +78,7 @@ struct cf_adapter {
 	bool full;    /* --full: the long variants */
 	bool forked;  /* --fork: roles are processes */
 	bool iwarp;   /* connections are TCP streams, handed over (stream.c) */
+	unsigned seconds; /* CONFORM_SECONDS: how long a check that takes a duration lasts; 0: its own. Limits grow by it */
 };
 extern struct cf_adapter cf;
 

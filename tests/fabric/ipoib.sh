@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # dapple fabric up --ipoib: IP between nodes over the fabric alone. Addresses, MTU, both versions of IP, groups, streams,
 # a cable that is pulled, a subnet manager that is replaced, partitions; a sentence where the machine refuses TUN devices.
-#
-#	ipoib.sh [--long]
 . "$FABRIC/lib.sh"
 needs opensm saquery ip unshare python3
-long=${1-}
 
 unshare -rn true 2>/dev/null || { echo "this machine refuses user and network namespaces"; exit 77; }
 "$DAPPLE" fabric up --ipoib --sm none >"$work/out" 2>&1
@@ -156,12 +153,23 @@ for n in 1 2; do
 	on n$n ip addr add 10.1.0.$n/24 dev ib0.8001
 done
 stream n1 10.1.0.1 n2 5
-if [ "$long" = --long ] && command -v iperf3 >/dev/null; then
-	timeout 120 "$DAPPLE" fabric run n2 -- iperf3 -s -1 >"$work/iperf" 2>&1 &
-	server=$!
-	runs() { "$DAPPLE" fabric run n1 -- iperf3 -c 198.18.0.3 -t 10 >"$work/out" 2>&1; }
-	until_true runs
-	cat "$work/out"
-	wait $server
+expect 0 "$DAPPLE" fabric down
+
+# Hop by hop into a capture, which tshark reads: ARP with addresses of 20 octets, ICMP, neighbour discovery.
+if command -v tshark >/dev/null && command -v ping >/dev/null; then
+	up --ipoib --hop --capture "$work/ipoib.pcapng"
+	on n2 ip -6 -o addr show ib0
+	local2=$(awk '$4 ~ /^fe80:/ { sub("/.*", "", $4); print $4; exit }' "$work/out")
+	on n2 ip -4 -o addr show ib0
+	addr2=$(awk '{ sub("/.*", "", $4); print $4 }' "$work/out")
+	on n1 ping -c 3 -i 0.2 -W 10 "$addr2"
+	on n1 ping -6 -c 3 -i 0.2 -W 10 "$local2%ib0"
+	expect 0 "$DAPPLE" fabric down
+	for filter in 'arp.hw.type == 32 && arp.hw.size == 20' icmp 'icmpv6.type == 135' 'icmpv6.type == 136'; do
+		tshark -r "$work/ipoib.pcapng" -Y "$filter" >"$work/out" 2>/dev/null
+		[ -s "$work/out" ] || fault "no packet is $filter"
+	done
+	tshark -r "$work/ipoib.pcapng" -Y _ws.malformed >"$work/out" 2>/dev/null
+	[ -s "$work/out" ] && { cat "$work/out"; fault "tshark calls packets malformed"; }
 fi
 finish

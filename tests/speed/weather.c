@@ -15,7 +15,7 @@
  * Of eight tries of a request each may fail, which at 5 % of each fault occurs once in some thousand operations: the
  * queue pair then fails by the rules (IBV_WC_RETRY_EXC_ERR), and a new one takes its place.
  *
- *	WEATHER_SECONDS   how long (default 3)
+ *	CONFORM_SECONDS   how long (default 3)
  *	DAPPLE_FAULT      rates in 1/1000; a packet meets them twice over RoCE, once over iWARP
  *	SPEED_SEED        replays the choices
  */
@@ -429,13 +429,6 @@ static void report(void)
 		weather_tun_report();
 }
 
-static uint64_t seconds(void)
-{
-	const char *s = getenv("WEATHER_SECONDS");
-
-	return s ? strtoull(s, NULL, 0) : 3;
-}
-
 static void weather(void)
 {
 	const char *faults = getenv("DAPPLE_FAULT"), *device = getenv("CONFORM_DEVICE");
@@ -447,7 +440,7 @@ static void weather(void)
 	if (streams)
 		weather_tun_open(faults);
 	open_all();
-	run(cf_ns() + seconds() * 1000000000ull);
+	run(cf_ns() + (cf.seconds ? cf.seconds : 3) * 1000000000ull);
 	report();
 }
 

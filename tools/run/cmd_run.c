@@ -36,6 +36,8 @@ int run_cmd_run(int argc, char **argv)
 			env.preload = false;
 		} else if (strcmp(name, "rsockets") == 0) {
 			env.rsockets = true;
+		} else if (strcmp(name, "sdp") == 0) {
+			env.rsockets = env.sdp = true;
 		} else if (strcmp(name, "share") == 0) {
 			env.share = true;
 		} else {

@@ -252,6 +252,8 @@ int run_env_each(const struct run_env *env, set_fn *set, void *arg)
 	set("DAPPLE_TREE", tree, arg);
 	if (env->share)
 		set("DAPPLE_SHARE", "1", arg);
+	if (env->rsockets)
+		set("DAPPLE_SOCKETS", env->sdp ? "sdp" : "rsockets", arg);
 	for (i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		if (!getenv(defaults[i][0]))
 			set(defaults[i][0], defaults[i][1], arg);
@@ -297,6 +299,8 @@ int run_cmd_env(int argc, char **argv)
 			env.preload = false;
 		} else if (strcmp(name, "rsockets") == 0) {
 			env.rsockets = true;
+		} else if (strcmp(name, "sdp") == 0) {
+			env.rsockets = env.sdp = true;
 		} else if (strcmp(name, "share") == 0) {
 			env.share = true;
 		} else {

@@ -52,7 +52,8 @@ struct run_env {
 	const char *adapter;	/* from --adapter, or NULL */
 	bool preload;		/* false: libraries only, or --isolate */
 	bool share;		/* --share */
-	bool rsockets;		/* --rsockets */
+	bool rsockets;		/* --rsockets or --sdp */
+	bool sdp;		/* --sdp */
 };
 
 /* Returns 0 if this version has the adapter kind, else prints why not and returns an exit code. */

@@ -43,7 +43,7 @@ static int read_ib(const struct sockaddr *sa, struct cma_addr *ret)
 	ret->end.port = (uint16_t)sid;
 	ret->end.scope = (uint32_t)be64toh(ib.sib_scope_id);
 	ret->space = (uint16_t)(sid >> 16);
-	if (ret->space && ret->space != CM_PS_TCP && ret->space != CM_PS_UDP &&
+	if (ret->space && ret->space != CM_PS_SDP && ret->space != CM_PS_TCP && ret->space != CM_PS_UDP &&
 	    ret->space != CM_PS_IB && ret->space != CM_PS_IPOIB)
 		return -EPROTONOSUPPORT;
 	return 0;

@@ -135,6 +135,8 @@ int cma_id_new(struct cma *c, enum cm_ps ps, enum ibv_qp_type type, struct cma_i
 static bool fits(enum cm_ps ps, enum ibv_qp_type t)
 {
 	switch (ps) {
+	case CM_PS_SDP:
+		return t == IBV_QPT_RC;
 	case CM_PS_TCP:
 		return t == IBV_QPT_RC || t == IBV_QPT_UC || t == IBV_QPT_XRC_SEND ||
 		       t == IBV_QPT_XRC_RECV;

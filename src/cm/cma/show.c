@@ -32,6 +32,7 @@ static const char *space_of(enum cm_ps ps)
 {
 	switch (ps) {
 	case CM_PS_IPOIB: return "IPoIB";
+	case CM_PS_SDP: return "SDP";
 	case CM_PS_TCP: return "TCP";
 	case CM_PS_UDP: return "UDP";
 	case CM_PS_IB: return "IB";

@@ -89,7 +89,7 @@ static void build_req(struct ibcm_ep *e, const struct cm_param *p)
 	wire_set_CM_REQ_local_cm_timeout(m, IBCM_TIMEOUT);
 	wire_set_CM_REQ_max_cm_retries(m, IBCM_RETRIES);
 	put_path(e, m);
-	if (ibcm_is_ip(e->dest_service)) {
+	if (ibcm_header(e->dest_service)) {
 		ibcm_ip_build(data, &e->ep.local, &e->ep.remote);
 		data += IBCM_IP_HEADER;
 	}
@@ -116,8 +116,7 @@ static bool sound(const struct ibcm_ep *e, const struct cm_param *p)
 {
 	unsigned room = p->qp_type == IBV_QPT_UD ? WIRE_CM_SIDR_REQ_PRIVATE : WIRE_CM_REQ_PRIVATE;
 
-	if (ibcm_is_ip(e->dest_service))
-		room -= IBCM_IP_HEADER;
+	room -= ibcm_header(e->dest_service);
 	return p->private_len <= room && (1u << p->qp_type & e->ep.port->ops->qp_types) &&
 	       p->qp_type != IBV_QPT_XRC_RECV;
 }

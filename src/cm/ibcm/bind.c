@@ -9,6 +9,7 @@
 
 #include "engine/gid.h"
 #include "util/ip.h"
+#include "wire/sdp_fields.h"
 
 #include <errno.h>
 #include <string.h>
@@ -186,8 +187,13 @@ bool ibcm_is_ip(uint64_t service)
 {
 	uint64_t space = service >> 16;
 
-	return space == CM_PS_TCP || space == CM_PS_UDP || space == CM_PS_IB ||
+	return space == CM_PS_SDP || space == CM_PS_TCP || space == CM_PS_UDP || space == CM_PS_IB ||
 	       space == CM_PS_IPOIB;
+}
+
+unsigned ibcm_header(uint64_t service)
+{
+	return ibcm_is_ip(service) && service >> 16 != CM_PS_SDP ? IBCM_IP_HEADER : 0;
 }
 
 /* IPv4 in the last four bytes, the rest zero. */
@@ -217,18 +223,23 @@ static bool same(const uint8_t *in, const uint8_t addr[16], bool v4)
 	return v4 ? !memcmp(in + 12, addr + 12, 4) : !memcmp(in, addr, 16);
 }
 
-bool ibcm_ip_check(const uint8_t *h, const struct gsi_rx *rx, uint16_t *ret_port)
+static bool fits(const uint8_t *src, const uint8_t *dst, unsigned version, const struct gsi_rx *rx)
 {
-	unsigned version = (unsigned)wire_get_IP_CM_ip_version(h);
 	bool v4 = version == 4;
 
-	if (wire_get_IP_CM_version_major(h) || (!v4 && version != 6))
-		return false;
-	if (v4 != ut_ip_is_v4(rx->dst) || v4 != ut_ip_is_v4(rx->src))
-		return false;
-	if (!same(wire_get_IP_CM_src_addr(h), rx->src, v4) ||
-	    !same(wire_get_IP_CM_dst_addr(h), rx->dst, v4))
-		return false;
-	*ret_port = (uint16_t)wire_get_IP_CM_src_port(h);
-	return true;
+	return (v4 || version == 6) && v4 == ut_ip_is_v4(rx->dst) && v4 == ut_ip_is_v4(rx->src) &&
+	       same(src, rx->src, v4) && same(dst, rx->dst, v4);
+}
+
+bool ibcm_ip_check(uint64_t service, const uint8_t *data, const struct gsi_rx *rx, uint16_t *ret_port)
+{
+	if (service >> 16 == CM_PS_SDP) {
+		*ret_port = (uint16_t)wire_get_SDP_HELLO_port(data);
+		return fits(wire_get_SDP_HELLO_src_addr(data), wire_get_SDP_HELLO_dst_addr(data),
+			    (unsigned)wire_get_SDP_HELLO_ip_version(data), rx);
+	}
+	*ret_port = (uint16_t)wire_get_IP_CM_src_port(data);
+	return !wire_get_IP_CM_version_major(data) &&
+	       fits(wire_get_IP_CM_src_addr(data), wire_get_IP_CM_dst_addr(data),
+		    (unsigned)wire_get_IP_CM_ip_version(data), rx);
 }

@@ -14,9 +14,13 @@ struct ibcm_ep *ibcm_listener(struct ibcm *cm, const struct gsi_rx *rx, uint64_t
 
 /* --- service IDs and the IP CM header --- */
 
+/* True for the service IDs of IP ports. */
 bool ibcm_is_ip(uint64_t service);
+/* Octets that the manager puts in front of the user's private data: the IP CM header, or 0. SDP's Hello names the
+ * addresses itself. */
+unsigned ibcm_header(uint64_t service);
 void ibcm_ip_build(uint8_t *h, const struct link_end *src, const struct link_end *dst);
-/* True when it fits the addresses of the datagram; then the sender's port. */
-bool ibcm_ip_check(const uint8_t *h, const struct gsi_rx *rx, uint16_t *ret_port);
+/* True when the addresses in the private data fit those of the datagram; then the sender's port. */
+bool ibcm_ip_check(uint64_t service, const uint8_t *data, const struct gsi_rx *rx, uint16_t *ret_port);
 
 #endif

@@ -26,7 +26,7 @@ static const struct cm_ops ops = {
 	.moves_qp = false,
 	.qp_types = 1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
 		    1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_XRC_RECV,
-	.spaces = SPACE(CM_PS_TCP) | SPACE(CM_PS_UDP) | SPACE(CM_PS_IB) | SPACE(CM_PS_IPOIB),
+	.spaces = SPACE(CM_PS_SDP) | SPACE(CM_PS_TCP) | SPACE(CM_PS_UDP) | SPACE(CM_PS_IB) | SPACE(CM_PS_IPOIB),
 	.bind = ibcm_bind,
 	.listen = ibcm_listen,
 	.create = ibcm_create,

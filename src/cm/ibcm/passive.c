@@ -46,7 +46,7 @@ static unsigned fault(const struct ibcm *cm, const struct gsi_rx *rx, const uint
 	if (wire_get_CM_REQ_local_qpn(m) < 2)
 		return CM_REJ_CONSUMER;
 	if (ibcm_is_ip(wire_get_CM_REQ_service_id(m)) &&
-	    !ibcm_ip_check(wire_get_CM_REQ_private_data(m), rx, ret_port))
+	    !ibcm_ip_check(wire_get_CM_REQ_service_id(m), wire_get_CM_REQ_private_data(m), rx, ret_port))
 		return CM_REJ_CONSUMER;
 	return 0;
 }
@@ -112,12 +112,11 @@ static void read_req(struct ibcm_ep *e, const uint8_t *m)
 static void fill_event(const struct ibcm_ep *e, const struct gsi_rx *rx, struct cm_event *ev)
 {
 	const uint8_t *m = ibcm_msg(rx), *data = wire_get_CM_REQ_private_data(m);
-	bool ip = ibcm_is_ip(e->ep.service);
+	unsigned skip = ibcm_header(e->ep.service);
 
 	ev->remote_qpn = e->remote_qpn;
 	ev->param = (struct cm_param){
-		.private_data = data + (ip ? IBCM_IP_HEADER : 0),
-		.private_len = WIRE_CM_REQ_PRIVATE - (ip ? IBCM_IP_HEADER : 0),
+		.private_data = data + skip, .private_len = (uint16_t)(WIRE_CM_REQ_PRIVATE - skip),
 		.responder_resources = e->resp_res, .initiator_depth = e->init_depth,
 		.retry_count = e->retry, .rnr_retry_count = e->rnr_retry,
 		.flow_control = wire_get_CM_REQ_e2e_flow(m), .srq = wire_get_CM_REQ_srq(m),

@@ -25,7 +25,7 @@ int ibcm_sidr_connect(struct ibcm_ep *e, const struct cm_param *p)
 	wire_set_CM_SIDR_REQ_request_id(m, e->local_id);
 	wire_set_CM_SIDR_REQ_pkey(m, e->ep.path.pkey);
 	wire_set_CM_SIDR_REQ_service_id(m, e->dest_service);
-	if (ibcm_is_ip(e->dest_service)) {
+	if (ibcm_header(e->dest_service)) {
 		ibcm_ip_build(data, &e->ep.local, &e->ep.remote);
 		data += IBCM_IP_HEADER;
 	}
@@ -89,7 +89,7 @@ static void refuse(struct ibcm *cm, const struct gsi_rx *rx, unsigned status)
 static void request(struct ibcm_ep *listener, const struct gsi_rx *rx, uint16_t port)
 {
 	const uint8_t *m = ibcm_msg(rx), *data = wire_get_CM_SIDR_REQ_private_data(m);
-	unsigned skip = ibcm_is_ip(listener->ep.service) ? IBCM_IP_HEADER : 0;
+	unsigned skip = ibcm_header(listener->ep.service);
 	struct ibcm_ep *e = ibcm_child(listener, rx, port);
 	struct cm_event ev = { .param = { .private_data = data + skip, .qp_type = IBV_QPT_UD,
 					  .private_len = (uint16_t)(WIRE_CM_SIDR_REQ_PRIVATE -
@@ -120,7 +120,7 @@ void ibcm_got_sidr_req(struct ibcm *cm, const struct gsi_rx *rx)
 	if (!listener)
 		refuse(cm, rx, SIDR_UNSUPPORTED);
 	else if (ibcm_is_ip(service) &&
-		 !ibcm_ip_check(wire_get_CM_SIDR_REQ_private_data(m), rx, &port))
+		 !ibcm_ip_check(service, wire_get_CM_SIDR_REQ_private_data(m), rx, &port))
 		refuse(cm, rx, SIDR_REJECT);
 	else
 		request(listener, rx, port);

@@ -13,11 +13,17 @@
 
 /* --- making endpoints --- */
 
+/* SDP has no port space of its own here: its Hello is the private data of a TCP port's request. */
+static bool is_tcp(uint64_t service)
+{
+	return service >> 16 == CM_PS_TCP || service >> 16 == CM_PS_SDP;
+}
+
 static struct mpa_ep *fresh(struct cm_port *p, const struct cm_bind *b)
 {
 	struct mpa_ep *e;
 
-	if (b->service >> 16 != CM_PS_TCP)
+	if (!is_tcp(b->service))
 		return NULL;
 	e = mpa_ep_new(mpa_of(p));
 	if (!e)
@@ -31,7 +37,7 @@ static struct mpa_ep *fresh(struct cm_port *p, const struct cm_bind *b)
 
 static int no_ep(const struct cm_bind *b)
 {
-	return b->service >> 16 != CM_PS_TCP ? -EINVAL : -ENOMEM;
+	return !is_tcp(b->service) ? -EINVAL : -ENOMEM;
 }
 
 static int ep_bind(struct cm_port *p, const struct cm_bind *b, struct cm_ep **ret)
@@ -49,7 +55,7 @@ static int ep_bind(struct cm_port *p, const struct cm_bind *b, struct cm_ep **re
 	}
 	e->claimed = true;
 	e->ep.local = e->port->local;
-	e->ep.service = cm_ip_service(CM_PS_TCP, e->ep.local.port);
+	e->ep.service = cm_ip_service((enum cm_ps)(b->service >> 16), e->ep.local.port);
 	*ret = &e->ep;
 	return 0;
 }
@@ -140,7 +146,7 @@ static void ep_destroy(struct cm_ep *ep)
 static const struct cm_ops mpa_ops = {
 	.name = "mpa", .moves_qp = true,
 	.qp_types = 1u << IBV_QPT_RC,
-	.spaces = 1u << (CM_PS_TCP >> 1 & 31), /* cm_space_bit(), as a constant */
+	.spaces = 1u << (CM_PS_TCP >> 1 & 31) | 1u << (CM_PS_SDP >> 1 & 31), /* cm_space_bit(), as a constant */
 	.bind = ep_bind, .listen = mpa_listen, .create = ep_create, .connect = mpa_connect,
 	.accept = mpa_accept, .reject = mpa_reject, .establish = ep_establish,
 	.notify = ep_notify, .disconnect = ep_disconnect, .qp_attr = ep_qp_attr,

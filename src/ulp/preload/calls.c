@@ -8,9 +8,11 @@
 #include "ulp/preload/name.h"
 #include "ulp/preload/options.h"
 #include "ulp/preload/real.h"
+#include "ulp/preload/rules.h"
 #include "ulp/preload/summon.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,14 +56,40 @@ static int other_end(int fd, struct rsp_name *name)
 	return name->kind == RSP_CARRIER || name->kind == RSP_FAILED ? name->kind : 0;
 }
 
+RSP_EXPORT int socket(int family, int type, int protocol)
+{
+	bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
+
+	if (family == AF_INET_SDP && stream && (!protocol || protocol == IPPROTO_TCP) && rsp_sdp_is_on())
+		return rsp_sdp_socket(type);
+	return rsp_real()->socket(family, type, protocol);
+}
+
+/* Sockets of family 27 have addresses of IPv4 and IPv6, and of family 27, which is laid out as IPv4. */
+static const struct sockaddr *sdp_address(int fd, const struct sockaddr *addr, socklen_t len, struct sockaddr_in *ret_in)
+{
+	bool v6 = addr && len >= sizeof(struct sockaddr_in6) && addr->sa_family == AF_INET6;
+
+	if (!addr || len < sizeof(*ret_in) || (addr->sa_family != AF_INET_SDP && !v6) || !rsp_is_sdp(fd))
+		return addr;
+	rsp_sdp_family(fd, v6 ? AF_INET6 : AF_INET);
+	if (v6)
+		return addr;
+	memcpy(ret_in, addr, sizeof(*ret_in));
+	ret_in->sin_family = AF_INET;
+	return (const struct sockaddr *)ret_in;
+}
+
 /* The port of a listener that the program has closed is free once its carrier has noticed. */
 RSP_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG at, socklen_t len)
 {
-	int r = rsp_real()->bind(fd, at.__sockaddr__, len);
+	struct sockaddr_in in;
+	const struct sockaddr *addr = sdp_address(fd, at.__sockaddr__, len, &in);
+	int r = rsp_real()->bind(fd, addr, len);
 
 	for (int i = 0; r && errno == EADDRINUSE && rsp_was_summoned() && i < BIND_TRIES; i++) {
 		poll(NULL, 0, BIND_WAIT_MS);
-		r = rsp_real()->bind(fd, at.__sockaddr__, len);
+		r = rsp_real()->bind(fd, addr, len);
 	}
 	return r;
 }
@@ -73,7 +101,7 @@ RSP_EXPORT int listen(int fd, int backlog)
 	if (!rsp_is_fresh_tcp(fd))
 		return rsp_real()->listen(fd, backlog);
 	r = rsp_convert_listen(fd, backlog);
-	return !r || r == -EADDRINUSE ? ret(r) : rsp_real()->listen(fd, backlog);
+	return !r || r == -EADDRINUSE || rsp_is_sdp(fd) ? ret(r) : rsp_real()->listen(fd, backlog);
 }
 
 /* A further connect() returns the state of the attempt, as TCP does. */
@@ -93,7 +121,8 @@ static int connect_again(int fd)
 
 RSP_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG at, socklen_t len)
 {
-	const struct sockaddr *addr = at.__sockaddr__;
+	struct sockaddr_in in;
+	const struct sockaddr *addr = sdp_address(fd, at.__sockaddr__, len, &in);
 	struct rsp_name name;
 	int r;
 
@@ -104,7 +133,7 @@ RSP_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG at, socklen_t len)
 	if (!rsp_is_fresh_tcp(fd))
 		return rsp_real()->connect(fd, addr, len);
 	r = rsp_convert_connect(fd, addr, len);
-	return !r || r == -EINPROGRESS ? ret(r) : rsp_real()->connect(fd, addr, len);
+	return !r || r == -EINPROGRESS || rsp_is_sdp(fd) ? ret(r) : rsp_real()->connect(fd, addr, len);
 }
 
 static uid_t uid_of(int fd)

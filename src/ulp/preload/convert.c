@@ -10,6 +10,7 @@
 #include "ulp/preload/convert.h"
 #include "ulp/preload/real.h"
 #include "ulp/preload/request.h"
+#include "ulp/preload/rules.h"
 #include "ulp/preload/summon.h"
 #include "ulp/preload/watch.h"
 
@@ -19,6 +20,12 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <unistd.h>
+
+/*
+ * The mark of a socket of family 27. It has to follow dup2(), so it is kept with the socket: in its priority, which
+ * means nothing to a socket that never sends.
+ */
+#define SDP_MARK 6
 
 static int option(int fd, int level, int name)
 {
@@ -36,6 +43,25 @@ bool rsp_is_fresh_tcp(int fd)
 	if (option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM)
 		return false;
 	return !rsp_real()->getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) && info.tcpi_state == TCP_CLOSE;
+}
+
+static int sdp_socket(int family, int type)
+{
+	int fd = rsp_real()->socket(family, type, IPPROTO_TCP), mark = SDP_MARK;
+
+	if (fd >= 0)
+		rsp_real()->setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark));
+	return fd;
+}
+
+int rsp_sdp_socket(int type)
+{
+	return sdp_socket(AF_INET, type);
+}
+
+bool rsp_is_sdp(int fd)
+{
+	return option(fd, SOL_SOCKET, SO_PRIORITY) == SDP_MARK;
 }
 
 /* Sends the request and returns the carrier's answer; a carrier that ended meanwhile is replaced. */
@@ -71,19 +97,43 @@ static int local_of(int fd, struct rsp_addr *ret)
 	return ret->family ? 0 : -EAFNOSUPPORT;
 }
 
-/* Puts the socket in the place of fd, with the flags of fd, and closes it. */
-static int replace(int fd, int with)
+/* Puts the socket with this priority in the place of fd, with the flags of fd, and closes it. */
+static int replace(int fd, int with, int priority)
 {
-	int flags = fcntl(fd, F_GETFD), on = option(fd, IPPROTO_TCP, TCP_NODELAY), r = 0;
+	int flags = fcntl(fd, F_GETFD), r = 0;
 
 	fcntl(with, F_SETFL, O_RDWR | (fcntl(fd, F_GETFL) & O_NONBLOCK));
-	rsp_real()->setsockopt(with, SOL_SOCKET, SO_PRIORITY, &on, sizeof(on));
+	rsp_real()->setsockopt(with, SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority));
 	if (dup3(with, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
 		r = -errno;
 	close(with);
 	if (!r)
 		rsp_watch_again(fd);
 	return r;
+}
+
+/* Which way, and whether TCP may take its place. -EPROTONOSUPPORT: this socket stays TCP. */
+static int take_rule(int fd, enum rsp_role role, const struct rsp_addr *at, struct rsp_request *q)
+{
+	enum rsp_rule rule = rsp_is_sdp(fd) ? RSP_RULE_SDP : rsp_rule_for(role, at);
+
+	q->way = rule == RSP_RULE_RSOCKET ? RSP_WAY_RSOCKET : RSP_WAY_SDP;
+	q->tcp = rule == RSP_RULE_RSOCKET ? role == RSP_RULE_CONNECT : rule == RSP_RULE_BOTH;
+	return rule == RSP_RULE_TCP ? -EPROTONOSUPPORT : 0;
+}
+
+void rsp_sdp_family(int fd, int family)
+{
+	struct rsp_addr at;
+	int with, reuse = option(fd, SOL_SOCKET, SO_REUSEADDR);
+
+	if (option(fd, SOL_SOCKET, SO_DOMAIN) == family || local_of(fd, &at) || at.port)
+		return;
+	with = sdp_socket(family, SOCK_STREAM | SOCK_CLOEXEC);
+	if (with < 0)
+		return;
+	rsp_real()->setsockopt(with, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
+	replace(fd, with, SDP_MARK);
 }
 
 /* An unbound socket listens at a port of the kernel's choice. */
@@ -123,6 +173,8 @@ int rsp_convert_listen(int fd, int backlog)
 	struct rsp_request q = { .op = RSP_OP_LISTEN, .backlog = backlog };
 	int r = bound(fd, &q.local), reuse, on = 1, un;
 
+	if (!r)
+		r = take_rule(fd, RSP_RULE_LISTEN, &q.local, &q);
 	if (r)
 		return r;
 	q.dual = q.local.family == AF_INET6;
@@ -136,7 +188,7 @@ int rsp_convert_listen(int fd, int backlog)
 	rsp_real()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	r = ask(&q, &fd, 1);
 	if (!r)
-		return replace(fd, un);
+		return replace(fd, un, option(fd, IPPROTO_TCP, TCP_NODELAY));
 	rsp_real()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	close(un);
 	return r;
@@ -178,6 +230,9 @@ int rsp_convert_connect(int fd, const struct sockaddr *addr, socklen_t len)
 	rsp_addr_from(&q.peer, addr);
 	if (q.peer.family != q.local.family)
 		return -EAFNOSUPPORT;
+	r = take_rule(fd, RSP_RULE_CONNECT, &q.peer, &q);
+	if (r)
+		return r;
 	q.dual = q.local.family == AF_INET6;
 	q.nowait = (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
 	r = open_pair(sv, &q);
@@ -191,6 +246,6 @@ int rsp_convert_connect(int fd, const struct sockaddr *addr, socklen_t len)
 		close(sv[0]);
 		return r;
 	}
-	r = replace(fd, sv[0]);
+	r = replace(fd, sv[0], option(fd, IPPROTO_TCP, TCP_NODELAY));
 	return r || !q.nowait ? r : -EINPROGRESS;
 }

@@ -8,6 +8,12 @@
 
 /* Returns true if the descriptor is a TCP socket that neither listens nor connects. */
 bool rsp_is_fresh_tcp(int fd);
+/* A socket of family 27: it connects by SDP or not at all. Returns a TCP socket with a mark, or -1 and errno. */
+int rsp_sdp_socket(int type);
+/* Gives one that is not bound the family of an address that it is to have. */
+void rsp_sdp_family(int fd, int family);
+/* True for a socket of rsp_sdp_socket() that neither listens nor connects. */
+bool rsp_is_sdp(int fd);
 /*
  * Each returns 0 if the descriptor has been replaced; -EINPROGRESS if it has been and a non-blocking
  * attempt has begun; -EADDRINUSE if another program has the port. Any other error: the socket is as

@@ -12,6 +12,7 @@ static atomic_bool known;
 static void look_up(void)
 {
 #define FIND(name) real.name = (__typeof__(real.name))dlsym(RTLD_NEXT, #name)
+	FIND(socket);
 	FIND(bind);
 	FIND(listen);
 	FIND(accept);

@@ -8,6 +8,7 @@
 
 /* One pointer per replaced function, set before the first use. */
 struct rsp_real {
+	int (*socket)(int, int, int);
 	int (*bind)(int, const struct sockaddr *, socklen_t);
 	int (*listen)(int, int);
 	int (*accept)(int, struct sockaddr *, socklen_t *);

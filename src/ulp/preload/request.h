@@ -12,6 +12,7 @@
 #define RSP_LISTEN_FD 3         /* the carrier's own listener */
 
 enum rsp_op { RSP_OP_LISTEN = 1, RSP_OP_CONNECT };
+enum rsp_way { RSP_WAY_RSOCKET, RSP_WAY_SDP };
 
 struct rsp_request {
 	uint32_t op;
@@ -19,6 +20,8 @@ struct rsp_request {
 	uint8_t v6only, reuse;
 	uint8_t dual;                   /* addresses of the program are IPv6, mapped where needed */
 	uint8_t nowait;                 /* CONNECT: no answer; falls back to TCP in the carrier */
+	uint8_t way;                    /* enum rsp_way */
+	uint8_t tcp;                    /* LISTEN: by TCP too, with the socket; CONNECT: TCP may take its place */
 	struct rsp_addr local;          /* LISTEN; CONNECT: family 0 if the program did not bind */
 	struct rsp_addr peer;           /* CONNECT */
 	struct sockaddr_un listener;    /* LISTEN: accepts the connections */

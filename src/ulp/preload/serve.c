@@ -5,28 +5,25 @@
  * gone: then another socket can be bound to its name, which leaves no trace at the listener.
  */
 #include "ulp/preload/serve.h"
+#include "ulp/preload/net.h"
 #include "ulp/preload/relay.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <rdma/rsocket.h>
-
 #define LOOK_MS 100                     /* between looks at the program's listener */
-#define PORT_TRIES 20                   /* a listener that has just gone still has its port for LOOK_MS */
+#define PORT_TRIES 20                   /* one that has just gone still has its port for LOOK_MS */
 #define PORT_WAIT_MS 20
 
 static atomic_uint accepted;
 
 struct arrival {
-	int net;
+	struct rsp_net *net;
 	struct rsp_request q;
 };
 
@@ -53,24 +50,21 @@ static void close_fds(int fds[2])
 	}
 }
 
-typedef int name_fn(int, struct sockaddr *, socklen_t *);
-
-static void read_addr(int fd, name_fn *get, bool dual, struct rsp_addr *ret)
+static void read_addr(const struct sockaddr_storage *ss, bool dual, struct rsp_addr *ret)
 {
-	struct sockaddr_storage ss = { .ss_family = AF_UNSPEC };
-	socklen_t len = sizeof(ss);
-
-	get(fd, (struct sockaddr *)&ss, &len);
-	rsp_addr_from(ret, (struct sockaddr *)&ss);
+	rsp_addr_from(ret, (const struct sockaddr *)ss);
 	if (dual)
 		rsp_addr_map(ret);
 }
 
-static int carrier_name(int fd, bool rdma, bool dual, struct rsp_name *ret)
+static int carrier_name(const struct rsp_net *net, bool dual, struct rsp_name *ret)
 {
+	struct sockaddr_storage local = { .ss_family = AF_UNSPEC }, peer = local;
+
+	net->ops->names(net, &local, &peer);
 	*ret = (struct rsp_name){ .kind = RSP_CARRIER };
-	read_addr(fd, rdma ? rgetsockname : getsockname, dual, &ret->local);
-	read_addr(fd, rdma ? rgetpeername : getpeername, dual, &ret->peer);
+	read_addr(&local, dual, &ret->local);
+	read_addr(&peer, dual, &ret->peer);
 	return ret->peer.family ? 0 : -ENOTCONN;
 }
 
@@ -82,7 +76,7 @@ static int deliver(const struct arrival *a)
 
 	if (un < 0)
 		return -errno;
-	r = carrier_name(a->net, true, a->q.dual, &name);
+	r = carrier_name(a->net, a->q.dual, &name);
 	if (!r)
 		r = rsp_name_bind(un, &name);
 	if (!r && connect(un, (const struct sockaddr *)&a->q.listener, a->q.listener_len))
@@ -96,18 +90,21 @@ static int deliver(const struct arrival *a)
 static void *serve_arrival(void *arg)
 {
 	struct arrival *a = arg;
-	int net = a->net, un = deliver(a);
+	struct rsp_net *net = a->net;
+	int un = net->ops->stand(net);
 
+	if (!un)
+		un = deliver(a);
 	free(a);
 	if (un >= 0)
-		rsp_relay(un, net, true);
+		net->ops->relay(un, net);
 	else
-		rclose(net);
+		net->ops->close(net);
 	atomic_fetch_sub(&accepted, 1);
 	return NULL;
 }
 
-static void arrive(const struct rsp_request *q, int net)
+static void arrive(const struct rsp_request *q, struct rsp_net *net)
 {
 	struct arrival *a = malloc(sizeof(*a));
 
@@ -119,7 +116,7 @@ static void arrive(const struct rsp_request *q, int net)
 	}
 	atomic_fetch_sub(&accepted, 1);
 	free(a);
-	rclose(net);
+	net->ops->close(net);
 }
 
 static bool is_there(const struct rsp_request *q)
@@ -134,99 +131,89 @@ static bool is_there(const struct rsp_request *q)
 	return !gone;
 }
 
-static int bind_to(int net, const struct rsp_addr *to)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = rsp_addr_to(to, &ss);
+typedef struct rsp_net *open_fn(const struct rsp_request *q, int *ret);
 
-	for (int i = 0; rbind(net, (struct sockaddr *)&ss, len); i++) {
-		if (errno != EADDRINUSE || i == PORT_TRIES)
-			return -errno;
+/* Listens or connects by the way of the request. */
+static struct rsp_net *open_net(const struct rsp_request *q, open_fn *open, int *ret)
+{
+	struct rsp_net *net = open(q, ret);
+
+	for (int i = 0; !net && *ret == -EADDRINUSE && i < PORT_TRIES; i++) {
 		poll(NULL, 0, PORT_WAIT_MS);
+		net = open(q, ret);
 	}
-	return 0;
+	return net;
 }
 
-static int open_listener(const struct rsp_request *q)
+/* A listener by TCP beside that of the way; where that one has the port by TCP itself, there is none. */
+static struct rsp_net *beside(const struct rsp_request *q, int *tcp)
 {
-	int net = rsocket(q->local.family, SOCK_STREAM, 0), on = 1, v6only = q->v6only, r = 0;
+	int fd = *tcp;
 
-	if (net < 0)
-		return -errno;
-	if (q->reuse)
-		rsetsockopt(net, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (q->local.family == AF_INET6)
-		rsetsockopt(net, IPPROTO_IPV6, IPV6_V6ONLY, &v6only, sizeof(v6only));
-	r = bind_to(net, &q->local);
-	if (!r && rlisten(net, q->backlog))
-		r = -errno;
-	if (!r && rfcntl(net, F_SETFL, O_NONBLOCK))
-		r = -errno;
-	if (!r)
-		return net;
-	rclose(net);
-	return r;
+	if (!q->tcp || fd < 0 || listen(fd, q->backlog))
+		return NULL;
+	*tcp = -1;
+	return rsp_net_tcp(fd);
 }
 
-static void serve_listen(int sock, const struct rsp_request *q)
+/* Waits for a connection at both listeners. */
+static struct rsp_net *next_of(struct rsp_net *net, struct rsp_net *tcp)
 {
-	int net = open_listener(q), fd;
-	struct pollfd p = { net, POLLIN, 0 };
+	struct pollfd p[2] = { { net->ops->fd(net), POLLIN, 0 }, { tcp ? tcp->ops->fd(tcp) : -1, POLLIN, 0 } };
 
-	answer(sock, net < 0 ? net : 0);
-	if (net < 0)
+	if (p[0].fd < 0 || !tcp)
+		return net->ops->accept(net, LOOK_MS);
+	if (poll(p, 2, LOOK_MS) <= 0)
+		return NULL;
+	return p[0].revents ? net->ops->accept(net, 0) : tcp->ops->accept(tcp, 0);
+}
+
+static void serve_listen(int sock, const struct rsp_request *q, int fds[2])
+{
+	int r;
+	struct rsp_net *net = open_net(q, rsp_way(q)->listen, &r), *tcp, *got;
+
+	tcp = net ? beside(q, &fds[0]) : NULL;
+	answer(sock, net ? 0 : r);
+	if (!net)
 		return;
 	while (is_there(q)) {
-		if (rpoll(&p, 1, LOOK_MS) <= 0)
-			continue;
-		fd = raccept(net, NULL, NULL);
-		if (fd >= 0)
-			arrive(q, fd);
+		got = next_of(net, tcp);
+		if (got)
+			arrive(q, got);
 	}
-	rclose(net);
-}
-
-static int connect_rdma(const struct rsp_request *q)
-{
-	struct rsp_addr peer = q->peer, local = q->local;
-	struct sockaddr_storage ss;
-	socklen_t len;
-	int net, r = 0;
-
-	rsp_addr_unmap(&peer);
-	rsp_addr_unmap(&local);
-	net = rsocket(peer.family, SOCK_STREAM, 0);
-	if (net < 0)
-		return -errno;
-	if (local.port && local.family == peer.family)
-		r = bind_to(net, &local);
-	len = rsp_addr_to(&peer, &ss);
-	if (!r && rconnect(net, (struct sockaddr *)&ss, len))
-		r = -errno;
-	if (!r)
-		return net;
-	rclose(net);
-	return r;
+	net->ops->close(net);
+	if (tcp)
+		tcp->ops->close(tcp);
 }
 
 /* The program's own socket, which the program has left by its non-blocking connect. */
-static int connect_tcp(const struct rsp_request *q, int tcp)
+static struct rsp_net *connect_tcp(const struct rsp_request *q, int tcp, int *ret)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = rsp_addr_to(&q->peer, &ss);
+	struct rsp_net *net;
 
+	*ret = -ECONNREFUSED;
 	if (tcp < 0)
-		return -ECONNREFUSED;
+		return NULL;
 	fcntl(tcp, F_SETFL, O_RDWR);
-	return connect(tcp, (struct sockaddr *)&ss, len) ? -errno : tcp;
+	*ret = connect(tcp, (struct sockaddr *)&ss, len) ? -errno : 0;
+	if (*ret) {
+		close(tcp);
+		return NULL;
+	}
+	net = rsp_net_tcp(tcp);
+	*ret = net ? 0 : -ENOMEM;
+	return net;
 }
 
 /* The stream tells a non-blocking program of its connection: by the name, then by room for data. */
-static int announce(const struct rsp_request *q, int un, int net, bool rdma)
+static int announce(const struct rsp_request *q, int un, const struct rsp_net *net)
 {
 	char *junk;
 	struct rsp_name name;
-	int r = carrier_name(net, rdma, q->dual, &name);
+	int r = carrier_name(net, q->dual, &name);
 
 	if (!r)
 		r = rsp_name_bind(un, &name);
@@ -248,35 +235,34 @@ static void fail(int un, int err)
 
 static void serve_connect(int sock, const struct rsp_request *q, int fds[2])
 {
-	int net, r;
-	bool rdma = true;
+	struct rsp_net *net;
+	int r;
 
 	if (q->nowait)
 		answer(sock, 0);
-	net = connect_rdma(q);
-	if (net < 0 && q->nowait) {
-		rdma = false;
-		net = connect_tcp(q, fds[1]);
+	net = open_net(q, rsp_way(q)->connect, &r);
+	if (!net && q->nowait && q->tcp) {
+		net = connect_tcp(q, fds[1], &r);
+		fds[1] = -1;
 	}
-	r = net < 0 ? net : announce(q, fds[0], net, rdma);
+	if (net)
+		r = announce(q, fds[0], net);
 	if (!q->nowait)
 		answer(sock, r);
-	else if (net < 0)
+	else if (!net)
 		fail(fds[0], r);
-	if (net >= 0 && !r) {
-		if (!rdma)
-			fds[1] = -1;
-		rsp_relay(fds[0], net, rdma);
+	if (net && !r) {
+		net->ops->relay(fds[0], net);
 		fds[0] = -1;
-	} else if (net >= 0 && rdma) {
-		rclose(net);
+	} else if (net) {
+		net->ops->close(net);
 	}
 }
 
 void rsp_serve(int sock, const struct rsp_request *q, int fds[2])
 {
 	if (q->op == RSP_OP_LISTEN) {
-		serve_listen(sock, q);
+		serve_listen(sock, q, fds);
 	} else if (q->op == RSP_OP_CONNECT && fds[0] >= 0) {
 		serve_connect(sock, q, fds);
 	} else {

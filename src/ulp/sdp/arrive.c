@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/sdp/arrive.h"
+
+#include "ulp/sdp/sink.h"
+#include "ulp/sdp/source.h"
+
+#include <errno.h>
+
+static uint8_t *receive_memory(const struct sdp_conn *c, uint32_t i)
+{
+	return c->memory + (size_t)i * c->conf.receive_size;
+}
+
+int sdp_post_receive(struct sdp_conn *c, uint32_t i)
+{
+	struct ibv_sge sge = { (uintptr_t)receive_memory(c, i), c->conf.receive_size, c->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = sdp_work_id(SDP_WORK_RECEIVE, i), .sg_list = &sge, .num_sge = 1 }, *bad;
+	int r = ibv_post_recv(c->id->qp, &wr, &bad);
+
+	if (r)
+		return sdp_fail(c, r, "a receive cannot be posted (%s)", strerror(r));
+	sdp_flow_posted(&c->flow, 1);
+	return 0;
+}
+
+/* Data, or the first octets of a SrcAvail. A message without any has done its work; its receive is posted again. */
+static int take_payload(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
+{
+	if (!m->payload_len)
+		return sdp_post_receive(c, i);
+	if (c->end_got)
+		return sdp_fail_rule(c, SDP_AFTER_DISCONN);
+	if (c->sink.open)
+		return sdp_fail_rule(c, m->mid == WIRE_SDP_SRC_AVAIL ? SDP_TWO_ADVERTS : SDP_DATA_IN_ADVERT);
+	sdp_give(c, m->payload, m->payload_len, m->oob_pres, (int32_t)i);
+	return 0;
+}
+
+static int take_disconn(struct sdp_conn *c)
+{
+	if (c->sink.open)
+		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
+	c->end_by_us = c->end_sent;
+	c->end_got = true;
+	return 0;
+}
+
+static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
+{
+	switch (m->mid) {
+	case WIRE_SDP_DISCONN:
+		return take_disconn(c);
+	case WIRE_SDP_ABORT_CONN:
+		return sdp_fail(c, ECONNRESET, "the peer aborts the connection");
+	case WIRE_SDP_SEND_SM:
+	case WIRE_SDP_RDMA_RD_COMPL:
+		return sdp_source_answered(c, m);
+	case WIRE_SDP_SRC_AVAIL_CANCEL:
+		sdp_sink_cancel(c);
+		return 0;
+	case WIRE_SDP_SINK_AVAIL_CANCEL:
+		return sdp_owe(c, WIRE_SDP_SINK_CANCEL_ACK, 0);
+	case WIRE_SDP_CH_RCV_BUF: /* the size in force stays */
+		return sdp_owe(c, WIRE_SDP_CH_RCV_BUF_ACK, c->conf.receive_size);
+	case WIRE_SDP_RDMA_WR_COMPL: /* answers SinkAvail, SinkAvailCancel and ChRcvBuf, which are not sent */
+	case WIRE_SDP_SINK_CANCEL_ACK:
+	case WIRE_SDP_CH_RCV_BUF_ACK:
+		return sdp_fail_rule(c, SDP_NO_ADVERT);
+	case WIRE_SDP_SUSP_COMM:
+	case WIRE_SDP_SUSP_COMM_ACK:
+		return sdp_fail_rule(c, SDP_SUSPENDED);
+	case WIRE_SDP_MODE_CHANGE: /* of the peer's halves; ours stay in Combined mode, which every mode permits */
+		return 0;
+	default: /* Hello and HelloAck come by the connection manager */
+		return sdp_fail_rule(c, SDP_BAD_MID);
+	}
+}
+
+int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
+{
+	struct sdp_msg m;
+	enum sdp_verdict v = sdp_msg_get(&m, receive_memory(c, i), len);
+	int r;
+
+	if (!v)
+		v = sdp_flow_arrived(&c->flow, &m);
+	if (v)
+		return sdp_fail_rule(c, v);
+	c->spoken = sdp_now_ms();
+	if (m.mid & 0xf0) {
+		r = take_payload(c, &m, i);
+		return !r && m.mid == WIRE_SDP_SRC_AVAIL ? sdp_sink_open(c, &m) : r;
+	}
+	r = take_control(c, &m);
+	return r ? r : sdp_post_receive(c, i);
+}

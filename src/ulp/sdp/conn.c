@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/sdp/conn.h"
+
+#include "ulp/sdp/arrive.h"
+#include "ulp/sdp/cm.h"
+#include "ulp/sdp/sink.h"
+#include "ulp/sdp/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define POLL_BATCH 32
+
+const struct sdp_conf sdp_conf_default = {
+	.receive_size = 32768, .depth = 64, .advertise = 65536, .advert_ms = 1000, .keepalive_s = 7200,
+};
+
+/* --- making --- */
+
+static bool conf_is_sane(const struct sdp_conf *f)
+{
+	return f->receive_size >= 1024 && f->receive_size <= 1 << 20 && f->depth >= 8 && f->depth <= 1024;
+}
+
+static struct sdp_conn *create(const struct sdp_conf *conf, char *why)
+{
+	struct sdp_conn *c = conf_is_sane(conf) ? calloc(1, sizeof(*c)) : NULL;
+
+	if (c)
+		c->items = calloc(conf->depth + 1u, sizeof(*c->items));
+	if (c && c->items) {
+		c->conf = *conf;
+		c->spoken = sdp_now_ms();
+		return c;
+	}
+	free(c);
+	snprintf(why, SDP_WHY_MAX, "the configuration of the connection is invalid, or there is no memory");
+	return NULL;
+}
+
+static int make_queues(struct sdp_conn *c)
+{
+	c->pd = ibv_alloc_pd(c->id->verbs);
+	if (!c->pd)
+		return sdp_fail(c, errno, "no protection domain can be made (%s)", strerror(errno));
+	c->channel = ibv_create_comp_channel(c->id->verbs);
+	if (!c->channel || fcntl(c->channel->fd, F_SETFL, fcntl(c->channel->fd, F_GETFL) | O_NONBLOCK))
+		return sdp_fail(c, errno, "no completion channel can be made (%s)", strerror(errno));
+	c->cq = ibv_create_cq(c->id->verbs, 2 * c->conf.depth + 2, NULL, c->channel, 0);
+	if (!c->cq || ibv_req_notify_cq(c->cq, 0))
+		return sdp_fail(c, errno, "no completion queue can be made (%s)", strerror(errno));
+	return 0;
+}
+
+static int make_memory(struct sdp_conn *c)
+{
+	void *memory;
+
+	c->memory_len = 2 * (size_t)c->conf.depth * c->conf.receive_size;
+	memory = mmap(NULL, c->memory_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return sdp_fail(c, errno, "no memory for messages");
+	c->memory = memory;
+	c->mr = ibv_reg_mr(c->pd, memory, c->memory_len, IBV_ACCESS_LOCAL_WRITE);
+	return c->mr ? 0 : sdp_fail(c, errno, "the memory of messages cannot be registered (%s); raise the limit of "
+				    "locked memory (ulimit -l)", strerror(errno));
+}
+
+/* Two more than messages: a Read and a look for the peer. */
+static int make_qp(struct sdp_conn *c)
+{
+	struct ibv_qp_init_attr attr = { .send_cq = c->cq, .recv_cq = c->cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = c->conf.depth + 2u, .max_recv_wr = c->conf.depth, .max_send_sge = 1,
+			 .max_recv_sge = 1 } };
+	int r = 0;
+
+	if (rdma_create_qp(c->id, c->pd, &attr))
+		return sdp_fail(c, errno, "no queue pair can be made (%s)", strerror(errno));
+	for (uint32_t i = 0; i < c->conf.depth && !r; i++)
+		r = sdp_post_receive(c, i);
+	return r;
+}
+
+static int prepare(struct sdp_conn *c)
+{
+	int r = make_queues(c);
+
+	if (!r)
+		r = make_memory(c);
+	return r ? r : make_qp(c);
+}
+
+static struct sdp_conn *give_up(struct sdp_conn *c, int *ret_err, char *why)
+{
+	snprintf(why, SDP_WHY_MAX, "%s", c->why);
+	*ret_err = c->error;
+	sdp_conn_close(c);
+	return NULL;
+}
+
+struct sdp_conn *sdp_connect(const struct sockaddr *from, const struct sockaddr *to, const struct sdp_conf *conf,
+			     int timeout_ms, int *ret_err, char why[SDP_WHY_MAX])
+{
+	struct sdp_conn *c = create(conf, why);
+
+	*ret_err = ENOMEM;
+	if (c && (sdp_cm_resolve(c, from, to, timeout_ms) || prepare(c) || sdp_cm_connect(c, timeout_ms)))
+		return give_up(c, ret_err, why);
+	return c;
+}
+
+struct sdp_conn *sdp_accept(struct rdma_cm_id *id, const void *data, size_t len, const struct sdp_conf *conf,
+			    int timeout_ms, char why[SDP_WHY_MAX])
+{
+	struct sdp_conn *c = create(conf, why);
+	int err;
+
+	if (!c) {
+		rdma_reject(id, NULL, 0);
+		rdma_destroy_id(id);
+		return NULL;
+	}
+	if (sdp_cm_adopt(c, id, data, len) || prepare(c) || sdp_cm_accept(c, timeout_ms))
+		return give_up(c, &err, why);
+	return c;
+}
+
+void sdp_conn_close(struct sdp_conn *c)
+{
+	if (c->established && !c->disconnected)
+		sdp_abort(c);
+	if (c->id && c->id->qp)
+		rdma_destroy_qp(c->id);
+	if (c->source.mr)
+		ibv_dereg_mr(c->source.mr);
+	if (c->sink.mr)
+		ibv_dereg_mr(c->sink.mr);
+	if (c->mr)
+		ibv_dereg_mr(c->mr);
+	if (c->cq)
+		ibv_destroy_cq(c->cq);
+	if (c->channel)
+		ibv_destroy_comp_channel(c->channel);
+	if (c->pd)
+		ibv_dealloc_pd(c->pd);
+	if (c->id)
+		rdma_destroy_id(c->id);
+	if (c->events)
+		rdma_destroy_event_channel(c->events);
+	if (c->memory)
+		munmap(c->memory, c->memory_len);
+	free(c->source.stage);
+	free(c->sink.stage);
+	free(c->items);
+	free(c);
+}
+
+/* --- progress --- */
+
+void sdp_conn_fds(const struct sdp_conn *c, struct pollfd fds[SDP_CONN_FDS])
+{
+	fds[0] = (struct pollfd){ .fd = c->channel->fd, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = c->events->fd, .events = POLLIN };
+}
+
+int sdp_conn_wait(const struct sdp_conn *c)
+{
+	int64_t due[] = { sdp_source_due(c), c->end_until,
+			  c->conf.keepalive_s ? c->spoken + c->conf.keepalive_s * (int64_t)1000 : 0 };
+	int64_t now = sdp_now_ms(), first = 0;
+
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		if (due[i] && (!first || due[i] < first))
+			first = due[i];
+	return !first ? -1 : first > now ? (int)(first - now) : 0;
+}
+
+static int complete(struct sdp_conn *c, const struct ibv_wc *wc)
+{
+	uint32_t i = (uint32_t)wc->wr_id;
+
+	if (wc->status) {
+		/* What was under way when the connection ended. */
+		if (wc->status == IBV_WC_WR_FLUSH_ERR)
+			return 0;
+		return sdp_fail(c, ECONNRESET, "a work request failed (%s)", ibv_wc_status_str(wc->status));
+	}
+	switch ((enum sdp_work)(wc->wr_id >> 32)) {
+	case SDP_WORK_RECEIVE:
+		return sdp_arrive(c, i, wc->byte_len);
+	case SDP_WORK_READ:
+		return sdp_sink_read_done(c);
+	case SDP_WORK_MESSAGE:
+		c->under_way--;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int poll_queue(struct sdp_conn *c)
+{
+	struct ibv_wc wc[POLL_BATCH];
+	int n, r = 0;
+
+	while (!r && (n = ibv_poll_cq(c->cq, POLL_BATCH, wc)) > 0)
+		for (int i = 0; i < n && !r; i++)
+			r = complete(c, &wc[i]);
+	return r;
+}
+
+/* Armed before the last look, so that no completion is slept over. */
+static int drain(struct sdp_conn *c)
+{
+	struct ibv_cq *cq;
+	void *context;
+	int r = poll_queue(c);
+	unsigned events = 0;
+
+	while (!ibv_get_cq_event(c->channel, &cq, &context))
+		events++;
+	if (events)
+		ibv_ack_cq_events(c->cq, events);
+	if (!r && ibv_req_notify_cq(c->cq, 0))
+		return sdp_fail(c, errno, "the completion queue cannot be armed (%s)", strerror(errno));
+	return r ? r : poll_queue(c);
+}
+
+static int send_owed(struct sdp_conn *c)
+{
+	struct sdp_msg m;
+	int r;
+
+	while (c->nr_owed && sdp_may_post(c, SDP_FOR_CONTROL)) {
+		m = (struct sdp_msg){ .mid = c->owed[0].mid, .number = c->owed[0].number };
+		c->nr_owed--;
+		memmove(c->owed, c->owed + 1, c->nr_owed * sizeof(c->owed[0]));
+		r = sdp_post(c, &m);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int send_end(struct sdp_conn *c)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_DISCONN };
+
+	if (!c->end_wanted || c->end_sent || sdp_source_is_busy(c) || !sdp_may_post(c, SDP_FOR_CONTROL))
+		return 0;
+	c->end_sent = true;
+	return sdp_post(c, &m);
+}
+
+static int send_update(struct sdp_conn *c)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_DATA };
+
+	if (!sdp_flow_owes_update(&c->flow) || !sdp_may_post(c, SDP_FOR_UPDATE) || (c->end_sent && c->end_got))
+		return 0;
+	c->counts.updates++;
+	return sdp_post(c, &m);
+}
+
+/* The end that had sent DisConn first disconnects; the other one waits for it, within bounds. */
+static int finish(struct sdp_conn *c)
+{
+	int64_t now = sdp_now_ms();
+
+	if (!c->end_sent || !c->end_got || c->under_way || c->disconnected)
+		return 0;
+	if (!c->end_until)
+		c->end_until = now + (c->end_by_us ? 0 : SDP_END_MS);
+	if (now < c->end_until)
+		return 0;
+	rdma_disconnect(c->id);
+	c->end_by_us = false;
+	c->end_until = now + SDP_END_MS;
+	return 0;
+}
+
+static int keep_alive(struct sdp_conn *c)
+{
+	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_KEEPALIVE, 0), .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	int64_t now = sdp_now_ms();
+	int r;
+
+	if (!c->conf.keepalive_s || now < c->spoken + c->conf.keepalive_s * (int64_t)1000)
+		return 0;
+	c->spoken = now;
+	r = ibv_post_send(c->id->qp, &wr, &bad);
+	return r ? sdp_fail(c, r, "a look for the peer cannot be posted (%s)", strerror(r)) : 0;
+}
+
+static int send_due(struct sdp_conn *c)
+{
+	static int (*const steps[])(struct sdp_conn *) = {
+		sdp_sink_progress, send_owed, sdp_source_progress, send_end, send_update, finish, keep_alive,
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !r; i++)
+		r = steps[i](c);
+	return r;
+}
+
+int sdp_conn_progress(struct sdp_conn *c)
+{
+	int r = c->error ? -c->error : sdp_cm_progress(c);
+
+	/* What came before the end of the connection is in the completion queue. */
+	if (!r)
+		r = drain(c);
+	if (!r && c->disconnected && !(c->end_sent && c->end_got))
+		return sdp_fail(c, ECONNRESET, "the peer has disconnected");
+	return r || c->disconnected ? r : send_due(c);
+}
+
+const char *sdp_conn_why(const struct sdp_conn *c)
+{
+	return c->why;
+}
+
+int sdp_conn_failed(const struct sdp_conn *c)
+{
+	return c->error;
+}
+
+void sdp_conn_names(const struct sdp_conn *c, struct sockaddr_storage *ret_local, struct sockaddr_storage *ret_peer)
+{
+	*ret_local = c->local;
+	*ret_peer = c->peer;
+}
+
+/* --- the program's octets --- */
+
+uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
+{
+	if (c->end_wanted || c->disconnected || sdp_source_is_busy(c) || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
+		return NULL;
+	if (large && c->conf.advertise && !sdp_stage(c, &c->source.stage, &c->source.mr, IBV_ACCESS_REMOTE_READ)) {
+		*ret_len = SDP_STAGE;
+		return c->source.stage;
+	}
+	*ret_len = c->send_max - WIRE_SDP_BSDH_LEN;
+	return sdp_next_message(c) + WIRE_SDP_BSDH_LEN;
+}
+
+int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_DATA, .oob_pres = oob, .oob_pend = oob, .payload_len = (uint32_t)len };
+
+	if (room == c->source.stage)
+		return sdp_source_advertise(c, (uint32_t)len);
+	c->counts.data++;
+	c->counts.sent += len;
+	return sdp_post(c, &m);
+}
+
+void sdp_send_end(struct sdp_conn *c)
+{
+	c->end_wanted = true;
+}
+
+const uint8_t *sdp_received(const struct sdp_conn *c, size_t *ret_len, bool *ret_oob)
+{
+	const struct sdp_item *item = &c->items[c->item_first];
+
+	if (!c->nr_items)
+		return NULL;
+	*ret_len = item->len;
+	*ret_oob = item->oob;
+	return item->at;
+}
+
+void sdp_received_take(struct sdp_conn *c, size_t len)
+{
+	struct sdp_item *item = &c->items[c->item_first];
+
+	item->at += len;
+	item->len -= (uint32_t)len;
+	if (item->len)
+		return;
+	c->item_first = (c->item_first + 1) % (c->conf.depth + 1u);
+	c->nr_items--;
+	if (item->receive >= 0)
+		sdp_post_receive(c, (uint32_t)item->receive);
+	else
+		sdp_sink_taken(c);
+}
+
+bool sdp_received_end(const struct sdp_conn *c)
+{
+	return c->end_got && !c->nr_items;
+}
+
+/* --- the end --- */
+
+bool sdp_is_over(const struct sdp_conn *c)
+{
+	return c->disconnected && c->end_sent && c->end_got;
+}
+
+void sdp_abort(struct sdp_conn *c)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_ABORT_CONN };
+
+	if (c->disconnected)
+		return;
+	if (!c->end_sent && sdp_may_post(c, SDP_FOR_CONTROL))
+		sdp_post(c, &m);
+	rdma_disconnect(c->id);
+	sdp_fail(c, ECONNABORTED, "the program ends the connection before its octets are taken");
+	c->disconnected = true;
+}
+
+const struct sdp_counts *sdp_conn_counts(const struct sdp_conn *c)
+{
+	return &c->counts;
+}

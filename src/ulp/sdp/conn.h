@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A connection of SDP (IBTA volume 1, annex A4): a stream of octets in each direction over one RC queue pair.
+ *
+ *   Data          the sender copies into a message (BCopy)
+ *   SrcAvail      the sender advertises memory, the receiver fetches it by RDMA Read and answers RdmaRdCompl, or
+ *                 asks for Data by SendSm (read zero copy)
+ *   SinkAvail     never sent, and a peer's is not used: it is cancelled by the peer whenever that likes
+ *
+ * A connection belongs to one thread. That thread waits for sdp_conn_fds() for sdp_conn_wait() milliseconds, and
+ * calls sdp_conn_progress(); it then takes what has been received and gives what is to be sent.
+ */
+#ifndef ULP_SDP_CONN_H
+#define ULP_SDP_CONN_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define SDP_CONN_FDS 2
+#define SDP_WHY_MAX 320
+#define SDP_STAGE (256 * 1024)          /* longest advertisement that is sent, and longest RDMA Read */
+
+struct rdma_cm_id;
+struct sdp_conn;
+
+struct sdp_conf {
+	uint32_t receive_size;  /* octets of a receive, the base header included: 1,024 to 1 MiB */
+	uint16_t depth;         /* receives, and messages under way: 8 to 1,024 */
+	uint32_t advertise;     /* memory is advertised from this many octets on; 0: never */
+	int advert_ms;          /* an advertisement that is not answered is cancelled after it */
+	int keepalive_s;        /* silence after which an RDMA Write of no octets looks for the peer; 0: never */
+};
+
+/* 32 KiB, 64, 64 KiB, 1 s, 2 h: OFED's values. */
+extern const struct sdp_conf sdp_conf_default;
+
+struct sdp_counts {
+	uint64_t data, sent;                    /* messages with Data, and octets of all kinds, sent */
+	uint64_t received;                      /* octets */
+	uint64_t src_avail, rd_compl, send_sm, cancelled; /* advertisements sent, and how they ended */
+	uint64_t reads;                         /* RDMA Reads of the peer's advertisements */
+	uint64_t updates;                       /* Data messages that carried credits alone */
+};
+
+/*
+ * Connects to a server, from an address with or without a port where `from` is given; returns when the connection stands,
+ * after at most timeout_ms. Returns the connection, or NULL: *ret_err is a positive errno, why a sentence.
+ */
+struct sdp_conn *sdp_connect(const struct sockaddr *from, const struct sockaddr *to, const struct sdp_conf *conf,
+			     int timeout_ms, int *ret_err, char why[SDP_WHY_MAX]);
+/* Accepts a request with its private data; the identifier becomes the connection's, also on failure. */
+struct sdp_conn *sdp_accept(struct rdma_cm_id *id, const void *data, size_t len, const struct sdp_conf *conf,
+			    int timeout_ms, char why[SDP_WHY_MAX]);
+/* Frees the connection; one that is not over is aborted. */
+void sdp_conn_close(struct sdp_conn *c);
+
+void sdp_conn_fds(const struct sdp_conn *c, struct pollfd fds[SDP_CONN_FDS]);
+/* Milliseconds until something is due; -1: only the descriptors bring it. */
+int sdp_conn_wait(const struct sdp_conn *c);
+/* Does what is due. Returns 0, or a negative errno when the connection has failed; sdp_conn_why() says why. */
+int sdp_conn_progress(struct sdp_conn *c);
+const char *sdp_conn_why(const struct sdp_conn *c);
+/* The positive errno of that failure, or 0. */
+int sdp_conn_failed(const struct sdp_conn *c);
+
+/* The addresses of both ends, as a socket names them. */
+void sdp_conn_names(const struct sdp_conn *c, struct sockaddr_storage *ret_local, struct sockaddr_storage *ret_peer);
+
+/* --- sending --- */
+
+/* Room for the next octets, or NULL: there is none now. With `large`, room for an advertisement if it may be sent. */
+uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len);
+/* Sends octets that were written to the room; the last one is urgent with `oob`. */
+int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob);
+/* The program will send no more: DisConn follows the last octets. */
+void sdp_send_end(struct sdp_conn *c);
+
+/* --- receiving --- */
+
+/* Octets that have been received, or NULL: none now. With *ret_oob the last one is urgent. */
+const uint8_t *sdp_received(const struct sdp_conn *c, size_t *ret_len, bool *ret_oob);
+void sdp_received_take(struct sdp_conn *c, size_t len);
+/* True behind the last octets of a peer that will send no more. */
+bool sdp_received_end(const struct sdp_conn *c);
+
+/* --- the end --- */
+
+/* Both directions have ended in order and the queue pair is disconnected. */
+bool sdp_is_over(const struct sdp_conn *c);
+/* Ends the connection at once: the peer sees a reset. */
+void sdp_abort(struct sdp_conn *c);
+
+const struct sdp_counts *sdp_conn_counts(const struct sdp_conn *c);
+
+#endif

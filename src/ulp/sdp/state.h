@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The state of a connection, for the files of this room. */
+#ifndef ULP_SDP_STATE_H
+#define ULP_SDP_STATE_H
+
+#include "ulp/sdp/conn.h"
+#include "ulp/sdp/flow.h"
+
+#include <rdma/rdma_cma.h>
+
+#define SDP_PORT_SPACE 0x0001           /* RDMA_PS_SDP in the kernel */
+#define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
+#define SDP_END_MS 10000                /* for the peer's part of the end */
+
+/* What a work request was; the index of a receive or message is in the low half of its ID. */
+enum sdp_work { SDP_WORK_RECEIVE = 1, SDP_WORK_MESSAGE, SDP_WORK_READ, SDP_WORK_KEEPALIVE };
+
+static inline uint64_t sdp_work_id(enum sdp_work work, uint32_t index)
+{
+	return (uint64_t)work << 32 | index;
+}
+
+/* Received octets that the program has not taken. */
+struct sdp_item {
+	const uint8_t *at;
+	uint32_t len;
+	bool oob;
+	int32_t receive;        /* it lies in this one; -1: in the sink's stage */
+};
+
+enum sdp_advert { SDP_ADVERT_NONE, SDP_ADVERT_SENT, SDP_ADVERT_CANCELLED, SDP_ADVERT_COPY };
+
+/* Our advertisement. */
+struct sdp_source {
+	enum sdp_advert state;
+	uint8_t *stage;
+	struct ibv_mr *mr;
+	uint32_t len, done;     /* octets of the stage, and those that the peer has */
+	int64_t until;
+};
+
+/* The peer's advertisement. */
+struct sdp_sink {
+	bool open;              /* it has octets left */
+	bool reading, staged;   /* the stage is being filled; it has octets that the program has not taken */
+	bool cancelled;
+	uint8_t *stage;
+	struct ibv_mr *mr;
+	uint32_t left, rkey, reads;
+	uint64_t vaddr;
+};
+
+struct sdp_owed {
+	uint8_t mid;
+	uint32_t number;
+};
+
+struct sdp_conn {
+	struct sdp_conf conf;
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	uint8_t *memory;                /* receives, then messages to be sent */
+	size_t memory_len;
+	struct sdp_flow flow;
+	uint32_t send_max;              /* longest message that the peer takes */
+	uint32_t send_next, under_way;  /* messages */
+	struct sdp_item *items;         /* a ring of conf.depth + 1 */
+	uint32_t item_first, nr_items;
+	struct sdp_owed owed[SDP_OWED_MAX];
+	uint32_t nr_owed;
+	struct sdp_source source;
+	struct sdp_sink sink;
+	struct sockaddr_storage local, peer;
+	int64_t spoken;                 /* when the last message left or came */
+	int64_t end_until;              /* for the peer's part of the end; 0: not begun */
+	bool established, disconnected;
+	bool end_wanted, end_sent, end_got, end_by_us;
+	struct sdp_counts counts;
+	int error;
+	char why[SDP_WHY_MAX];
+};
+
+/* Ends the connection with a sentence, unless it has ended. Returns -err. */
+int sdp_fail(struct sdp_conn *c, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* ... because of a rule that the peer broke. */
+int sdp_fail_rule(struct sdp_conn *c, enum sdp_verdict v);
+int64_t sdp_now_ms(void);
+
+/* A message of the source or the sink, or control. It needs a credit for `use` and a free message: sdp_may_post(). */
+bool sdp_may_post(const struct sdp_conn *c, enum sdp_use use);
+/* Where the next message lies. */
+uint8_t *sdp_next_message(const struct sdp_conn *c);
+int sdp_post(struct sdp_conn *c, struct sdp_msg *m);
+/* A control message that leaves as soon as it may. */
+int sdp_owe(struct sdp_conn *c, uint8_t mid, uint32_t number);
+/* Octets for the program, behind those that wait. */
+void sdp_give(struct sdp_conn *c, const uint8_t *at, uint32_t len, bool oob, int32_t receive);
+/* Memory of SDP_STAGE octets, registered with these rights, unless it is there. */
+int sdp_stage(struct sdp_conn *c, uint8_t **stage, struct ibv_mr **mr, int access);
+
+#endif

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Both ends of SDP against each other, in two processes: octets by Data and by SrcAvail, both ways at once, urgent ones,
+ * ends in order and out of it; and peers that break the protocol, of which each octet is written by hand.
+ */
+#include "ends.h"
+
+#include "ulp/sdp/conn.h"
+#include "ulp/sdp/listen.h"
+#include "ulp/sdp/msg.h"
+
+#include <arpa/inet.h>
+#include <rdma/rdma_verbs.h>
+#include <signal.h>
+
+#define TIMEOUT_MS 60000
+#define PORT_SPACE 0x0001
+
+static struct sdp_conf conf;
+static char why[SDP_WHY_MAX];
+
+/* --- connections --- */
+
+static struct sdp_listener *begin(struct ends *e)
+{
+	struct sdp_listener *l;
+	int err = 0;
+
+	memset(&e->addr, 0, sizeof(e->addr));
+	e->addr.ss_family = (sa_family_t)e->family;
+	if (e->family == AF_INET)
+		((struct sockaddr_in *)&e->addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		((struct sockaddr_in6 *)&e->addr)->sin6_addr = in6addr_loopback;
+	l = sdp_listen((struct sockaddr *)&e->addr, false, 8, &err, why);
+	CHECK_MSG(l, "%s", why);
+	CHECK(write(e->out, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
+	return l;
+}
+
+static void next_request(struct sdp_listener *l, struct sdp_request *q)
+{
+	struct pollfd p = { sdp_listener_fd(l), POLLIN, 0 };
+
+	while (sdp_listener_next(l, q))
+		CHECK(poll(&p, 1, TIMEOUT_MS) == 1);
+}
+
+static struct sdp_conn *serve(struct ends *e)
+{
+	struct sdp_listener *l = begin(e);
+	struct sdp_request q;
+	struct sdp_conn *c;
+
+	next_request(l, &q);
+	c = sdp_accept(q.id, q.data, q.len, &conf, TIMEOUT_MS, why);
+	sdp_listener_close(l);
+	return c;
+}
+
+static struct sdp_conn *serve_good(struct ends *e)
+{
+	struct sdp_conn *c = serve(e);
+
+	CHECK_MSG(c, "%s", why);
+	return c;
+}
+
+static struct sdp_conn *dial(struct ends *e)
+{
+	struct sdp_conn *c;
+	int err;
+
+	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
+	c = sdp_connect(NULL, (struct sockaddr *)&e->addr, &conf, TIMEOUT_MS, &err, why);
+	CHECK_MSG(c, "%s", why);
+	return c;
+}
+
+static void wait_for(struct sdp_conn *c)
+{
+	struct pollfd p[SDP_CONN_FDS];
+	int ms = sdp_conn_wait(c);
+
+	sdp_conn_fds(c, p);
+	CHECK(poll(p, SDP_CONN_FDS, ms < 0 || ms > TIMEOUT_MS ? TIMEOUT_MS : ms) > 0 || ms >= 0);
+}
+
+/* --- octets: octet n of stream s is a function of both --- */
+
+static uint8_t octet(uint64_t n, unsigned s)
+{
+	return (uint8_t)(n * 7 + (n >> 8) * 3 + (n >> 16) + s);
+}
+
+struct stream {
+	uint64_t to_send, sent, to_get, got;
+	unsigned out, in;
+	bool large;
+};
+
+static bool push(struct sdp_conn *c, struct stream *s)
+{
+	uint64_t left = s->to_send - s->sent;
+	uint8_t *room;
+	size_t len;
+
+	room = left ? sdp_send_room(c, s->large && left >= 65536, &len) : NULL;
+	if (!room)
+		return false;
+	if (len > left)
+		len = left;
+	for (size_t i = 0; i < len; i++)
+		room[i] = octet(s->sent + i, s->out);
+	CHECK(!sdp_send(c, room, len, false));
+	s->sent += len;
+	return true;
+}
+
+static bool take(struct sdp_conn *c, struct stream *s)
+{
+	const uint8_t *at;
+	size_t len;
+	bool oob;
+
+	at = sdp_received(c, &len, &oob);
+	if (!at)
+		return false;
+	CHECK(len && s->got + len <= s->to_get);
+	if (len > 3 && s->got % 5 == 1) /* in pieces, too */
+		len = 3;
+	for (size_t i = 0; i < len; i++)
+		CHECK_MSG(at[i] == octet(s->got + i, s->in), "octet %llu", (unsigned long long)(s->got + i));
+	sdp_received_take(c, len);
+	s->got += len;
+	return true;
+}
+
+/* Until both streams are through. */
+static void run(struct sdp_conn *c, struct stream *s)
+{
+	bool moved;
+
+	while (s->sent < s->to_send || s->got < s->to_get) {
+		CHECK_MSG(!sdp_conn_progress(c), "%s", sdp_conn_why(c));
+		moved = push(c, s);
+		moved = take(c, s) || moved;
+		if (!moved)
+			wait_for(c);
+	}
+}
+
+static void finish(struct sdp_conn *c)
+{
+	sdp_send_end(c);
+	while (!sdp_is_over(c)) {
+		CHECK_MSG(!sdp_conn_progress(c), "%s", sdp_conn_why(c));
+		if (!sdp_is_over(c))
+			wait_for(c);
+	}
+	CHECK(sdp_received_end(c));
+	sdp_conn_close(c);
+}
+
+static const uint64_t sizes[] = { 1, 17, 4096, 32752, 32753, 65536, 65537, 300000, 1 << 20, (5 << 20) + 3 };
+
+static void turns(struct sdp_conn *c, bool first, bool large)
+{
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct stream out = { .to_send = sizes[i], .out = (unsigned)i, .large = large };
+		struct stream in = { .to_get = sizes[i], .in = (unsigned)i };
+
+		run(c, first ? &out : &in);
+		run(c, first ? &in : &out);
+	}
+}
+
+static void data_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+
+	turns(c, false, false);
+	CHECK(!sdp_conn_counts(c)->src_avail && !sdp_conn_counts(c)->reads);
+	finish(c);
+}
+
+static void data_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+
+	turns(c, true, false);
+	finish(c);
+}
+
+static void advert_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+
+	turns(c, false, true);
+	CHECK(sdp_conn_counts(c)->reads && sdp_conn_counts(c)->src_avail);
+	finish(c);
+}
+
+static void advert_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+
+	turns(c, true, true);
+	CHECK(sdp_conn_counts(c)->src_avail >= 20 && sdp_conn_counts(c)->reads);
+	CHECK(sdp_conn_counts(c)->rd_compl + sdp_conn_counts(c)->send_sm);
+	finish(c);
+}
+
+/* Both ends send at the same time, by advertisements and by Data. */
+static void both(struct sdp_conn *c, unsigned mine, unsigned other)
+{
+	struct stream s = { .to_send = 8 << 20, .to_get = 8 << 20, .out = mine, .in = other, .large = true };
+
+	run(c, &s);
+	s = (struct stream){ .to_send = 4 << 20, .to_get = 4 << 20, .out = mine, .in = other };
+	run(c, &s);
+	finish(c);
+}
+
+static void both_server(struct ends *e)
+{
+	both(serve_good(e), 1, 2);
+}
+
+static void both_client(struct ends *e)
+{
+	both(dial(e), 2, 1);
+}
+
+/* The client ends its direction first; the other one goes on. */
+static void half_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+	struct stream s = { .to_get = 100000 };
+
+	run(c, &s);
+	while (!sdp_received_end(c)) {
+		CHECK(!sdp_conn_progress(c));
+		if (!sdp_received_end(c))
+			wait_for(c);
+	}
+	s = (struct stream){ .to_send = 1 << 20, .large = true };
+	run(c, &s);
+	finish(c);
+}
+
+static void half_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+	struct stream s = { .to_send = 100000 };
+
+	run(c, &s);
+	sdp_send_end(c);
+	s = (struct stream){ .to_get = 1 << 20 };
+	run(c, &s);
+	finish(c);
+}
+
+static void urgent_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+	const uint8_t *at = NULL;
+	bool oob = false;
+	size_t len;
+
+	while (!at) {
+		CHECK(!sdp_conn_progress(c));
+		at = sdp_received(c, &len, &oob);
+		if (!at)
+			wait_for(c);
+	}
+	CHECK(len == 3 && oob && !memcmp(at, "abc", 3));
+	sdp_received_take(c, 3);
+	finish(c);
+}
+
+static void urgent_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+	size_t len;
+	uint8_t *room = sdp_send_room(c, false, &len);
+
+	CHECK(room && len >= 3);
+	memcpy(room, "abc", 3);
+	CHECK(!sdp_send(c, room, 3, true));
+	finish(c);
+}
+
+/* The receiver sleeps for longer than the sender's patience; then it takes the octets. */
+static void cancel_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+	struct stream s = { .to_get = 1 << 20 };
+
+	await(e);
+	run(c, &s);
+	finish(c);
+}
+
+static void cancel_client(struct ends *e)
+{
+	struct stream s = { .to_send = 1 << 20, .large = true };
+	struct sdp_conn *c;
+
+	conf.advert_ms = 20;
+	c = dial(e);
+	while (!sdp_conn_counts(c)->cancelled) {
+		CHECK(!sdp_conn_progress(c));
+		if (!push(c, &s))
+			wait_for(c);
+	}
+	mark(e);
+	run(c, &s);
+	CHECK(sdp_conn_counts(c)->send_sm >= 1);
+	finish(c);
+}
+
+/* --- ends out of order --- */
+
+static void expect_reset(struct sdp_conn *c)
+{
+	int r;
+
+	while (!(r = sdp_conn_progress(c)))
+		wait_for(c);
+	CHECK_MSG(r == -ECONNRESET, "%d %s", r, sdp_conn_why(c));
+	sdp_conn_close(c);
+}
+
+static void reset_server(struct ends *e)
+{
+	expect_reset(serve_good(e));
+}
+
+static void abort_client(struct ends *e)
+{
+	sdp_conn_close(dial(e));
+}
+
+static void killed_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+
+	CHECK(c);
+	mark(e);
+	raise(SIGKILL);
+}
+
+static void killed_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+
+	await(e);
+	expect_reset(c);
+}
+
+static void refused_server(struct ends *e)
+{
+	struct sdp_listener *l = begin(e);
+
+	sdp_listener_close(l);
+	mark(e);
+	await(e);
+}
+
+static void refused_client(struct ends *e)
+{
+	int err = 0;
+
+	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
+	await(e);
+	CHECK(!sdp_connect(NULL, (struct sockaddr *)&e->addr, &conf, TIMEOUT_MS, &err, why));
+	CHECK_MSG(err == ECONNREFUSED, "%d %s", err, why);
+	mark(e);
+}
+
+/* --- peers that break the protocol: plain rdma_cm and verbs --- */
+
+#define RAW_RECEIVES 32
+#define RAW_SIZE 1024
+#define RAW_SENDS 64            /* messages of one peer at most: each has memory of its own */
+#define RAW_SEND_SIZE 64
+
+struct raw {
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	uint8_t memory[RAW_SIZE * RAW_RECEIVES + RAW_SENDS * RAW_SEND_SIZE];
+	uint32_t seq;
+};
+
+static struct raw raw;
+
+static int raw_connect(struct ends *e, uint8_t *data, size_t len)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.cap = { .max_send_wr = 128, .max_recv_wr = RAW_RECEIVES, .max_send_sge = 1, .max_recv_sge = 1 } };
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7, .responder_resources = 4,
+					 .initiator_depth = 4, .private_data = data, .private_data_len = (uint8_t)len };
+	struct sdp_hello h = { .bufs = RAW_RECEIVES, .receive_size = RAW_SIZE, .max_adverts = 1 };
+
+	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
+	CHECK(!rdma_create_id(NULL, &raw.id, NULL, (enum rdma_port_space)PORT_SPACE));
+	CHECK(!rdma_resolve_addr(raw.id, NULL, (struct sockaddr *)&e->addr, 20000));
+	CHECK(!rdma_resolve_route(raw.id, 20000));
+	CHECK(!rdma_create_qp(raw.id, NULL, &attr));
+	raw.mr = ibv_reg_mr(raw.id->pd, raw.memory, sizeof(raw.memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	CHECK(raw.mr);
+	for (int i = 0; i < RAW_RECEIVES; i++)
+		CHECK(!rdma_post_recv(raw.id, NULL, raw.memory + RAW_SIZE * i, RAW_SIZE, raw.mr));
+	if (!data[1]) { /* a whole Hello is wanted */
+		memcpy(&h.from, rdma_get_local_addr(raw.id), sizeof(struct sockaddr_in));
+		memcpy(&h.to, rdma_get_peer_addr(raw.id), sizeof(struct sockaddr_in));
+		sdp_hello_put(data, &h);
+	}
+	return rdma_connect(raw.id, &param);
+}
+
+static void raw_close(void)
+{
+	rdma_disconnect(raw.id);
+	rdma_destroy_qp(raw.id);
+	rdma_dereg_mr(raw.mr);
+	CHECK(!rdma_destroy_id(raw.id));
+}
+
+static void raw_send(struct sdp_msg m, size_t add)
+{
+	static unsigned sent;
+	uint8_t *at = raw.memory + RAW_SIZE * RAW_RECEIVES + RAW_SEND_SIZE * sent++;
+	size_t len;
+
+	CHECK(sent <= RAW_SENDS);
+	m.seq = m.seq ? m.seq : ++raw.seq;
+	m.bufs = m.bufs ? m.bufs : RAW_RECEIVES;
+	len = sdp_header_len(m.mid) ? sdp_msg_put(at, &m) : 0;
+	if (!len) {
+		m.mid = WIRE_SDP_DATA;
+		len = sdp_msg_put(at, &m);
+		at[0] = 0x55;
+	}
+	CHECK(!rdma_post_send(raw.id, NULL, at, len + add, raw.mr, 0));
+}
+
+static void raw_await_end(void)
+{
+	struct rdma_cm_event *ev;
+
+	CHECK(!rdma_get_cm_event(raw.id->channel, &ev) && ev->event == RDMA_CM_EVENT_DISCONNECTED);
+	rdma_ack_cm_event(ev);
+}
+
+static void hello_ack_is_right(void)
+{
+	const struct rdma_cm_event *ev = raw.id->event;
+	struct sdp_hello h;
+
+	CHECK(ev && sdp_hello_ack_get(&h, ev->param.conn.private_data, ev->param.conn.private_data_len) == SDP_GOOD);
+	CHECK(h.bufs == conf.depth && h.receive_size == conf.receive_size && h.max_adverts == 1);
+}
+
+/* One wrong message after the other that is right; the connection must end by the rule. */
+struct wrong {
+	const char *rule;
+	struct sdp_msg first, m;
+	size_t add;
+};
+
+static const struct wrong wrongs[] = {
+	{ "the length", { 0 }, { .mid = WIRE_SDP_DATA }, 1 },
+	{ "message identifier", { 0 }, { .mid = 0x55 }, 0 },
+	{ "does not follow", { 0 }, { .mid = WIRE_SDP_DATA, .seq = 7 }, 0 },
+	{ "has not been sent", { 0 }, { .mid = WIRE_SDP_DATA, .ack = 9 }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_RD_COMPL, .number = 1 }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 }, 0 },
+	{ "SuspComm", { 0 }, { .mid = WIRE_SDP_SUSP_COMM }, 0 },
+	{ "advertises", { 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 3 }, 0 },
+	{ "follows DisConn", { .mid = WIRE_SDP_DISCONN }, { .mid = WIRE_SDP_DATA, .payload_len = 1 }, 0 },
+	{ "work request", { 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 100, .rkey = 1, .vaddr = 64 }, 0 },
+	{ "aborts", { 0 }, { .mid = WIRE_SDP_ABORT_CONN }, 0 },
+};
+
+static const struct wrong *wrong;
+
+static void wrong_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+
+	while (!sdp_conn_progress(c))
+		wait_for(c);
+	CHECK_MSG(strstr(sdp_conn_why(c), wrong->rule), "%s", sdp_conn_why(c));
+	sdp_conn_close(c);
+}
+
+static void wrong_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	hello_ack_is_right();
+	if (wrong->first.mid)
+		raw_send(wrong->first, 0);
+	raw_send(wrong->m, wrong->add);
+	raw_await_end();
+	raw_close();
+}
+
+/* More messages than credits: the server does not look before all have been sent. */
+static void flood_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+	const uint8_t *at;
+	size_t len;
+	bool oob;
+
+	do {
+		while ((at = sdp_received(c, &len, &oob)))
+			sdp_received_take(c, len);
+		if (!sdp_conn_progress(c))
+			wait_for(c);
+	} while (!sdp_conn_progress(c));
+	CHECK_MSG(strstr(sdp_conn_why(c), "credit") || strstr(sdp_conn_why(c), "more answers"), "%s", sdp_conn_why(c));
+	sdp_conn_close(c);
+}
+
+/* The client never acknowledges, so that no answer can leave for want of credits. */
+static void flood_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	for (unsigned i = 0; i < 60; i++)
+		raw_send((struct sdp_msg){ .mid = WIRE_SDP_SINK_AVAIL_CANCEL, .bufs = 1 }, 0);
+	raw_await_end();
+	raw_close();
+}
+
+/* Requests whose Hello is refused. */
+static void bad_hello_server(struct ends *e)
+{
+	CHECK(!serve(e) && strstr(why, "rule of SDP"));
+}
+
+static void bad_hello_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0, 1 };
+	struct sdp_hello h = { .bufs = 4, .receive_size = 100, .max_adverts = 1 };
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	memcpy(&h.from, &from, sizeof(from));
+	memcpy(&h.to, &from, sizeof(from));
+	sdp_hello_put(data, &h);
+	data[1] = 1; /* keep it as it is */
+	CHECK(raw_connect(e, data, sizeof(data)) && errno == ECONNREFUSED);
+	rdma_destroy_qp(raw.id);
+	rdma_dereg_mr(raw.mr);
+	CHECK(!rdma_destroy_id(raw.id));
+}
+
+int main(void)
+{
+	conf = sdp_conf_default;
+	for (int family = AF_INET; ; family = AF_INET6) {
+		ends_run("octets by Data", family, data_server, data_client);
+		ends_run("octets by SrcAvail", family, advert_server, advert_client);
+		if (family == AF_INET6)
+			break;
+	}
+	ends_run("both ways at once", AF_INET, both_server, both_client);
+	ends_run("one direction ends first", AF_INET, half_server, half_client);
+	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);
+	ends_run("SrcAvailCancel", AF_INET, cancel_server, cancel_client);
+	ends_run("a connection that is aborted", AF_INET, reset_server, abort_client);
+	ends_run_killed("a peer that is killed", AF_INET, killed_server, killed_client);
+	ends_run("no listener", AF_INET, refused_server, refused_client);
+	for (wrong = wrongs; wrong < wrongs + sizeof(wrongs) / sizeof(wrongs[0]); wrong++)
+		ends_run(wrong->rule, AF_INET, wrong_server, wrong_client);
+	ends_run("answers without credits", AF_INET, flood_server, flood_client);
+	ends_run("a Hello that is refused", AF_INET, bad_hello_server, bad_hello_client);
+	return 0;
+}
