@@ -46,7 +46,7 @@ def pair(command, a="n1", b="n3", port=PORT, status=0, b_ends=True):
           f"{command} listens")
     out = f.run(a, f"{words} 127.0.0.1", status, timeout=120)
     if b_ends:
-        check(server.wait(timeout=60) == 0 or status != 0, command, "server:", read(f"{work}/server-{port}")[-300:])
+        check(server.wait(timeout=120) == 0 or status != 0, command, "server:", read(f"{work}/server-{port}")[-300:])
     else:
         end(server)
     return out
@@ -74,7 +74,8 @@ for (node, port), (peer, peer_port) in FORTH:
     words = after[node, port][2] - before[node, port][2]
     # 500 messages, and perftest's few; 65,536 bytes are 16 packets of 4,096 (MTU 4096) or more of less.
     check(sent >= 8000 and words * 4 >= 500 * 65536, "packets by", node, port, sent, words)
-    check(abs(sent - got) <= 4, "between", node, port, "and", peer, peer_port, sent, got)
+    # The two are not read at one moment, and MADs of OpenSM and of the questions themselves count as well.
+    check(abs(sent - got) <= 300, "between", node, port, "and", peer, peer_port, sent, got)
 rows = queues()
 for (node, port), _ in FORTH:
     row = rows.get((node, port, 0), {})
@@ -148,7 +149,7 @@ for n in members:
     until(lambda: "joined dgid" in read(f"{work}/mckey-{n}"), f"mckey at {n} has joined")
 f.run("n1", f"mckey -m 224.1.2.3 -b {addr['n1']} -s -C 20", timeout=120)
 for n, child in members.items():
-    check(child.wait(timeout=60) == 0, "mckey at", n, read(f"{work}/mckey-{n}")[-300:])
+    check(child.wait(timeout=120) == 0, "mckey at", n, read(f"{work}/mckey-{n}")[-300:])
 f.down()
 
 # --- without --hop there are no queues, and a damaged link reaches processes of one host too

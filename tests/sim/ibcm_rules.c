@@ -350,6 +350,31 @@ static void stale_connection(void)
 	cmw_close(&w);
 }
 
+/* Two processes at one address whose programs name the same numbers: a REQ that a member passes on ends no connection. */
+static void passed_on_is_not_stale(void)
+{
+	struct ibcm_ep *e;
+	const uint8_t *here;
+
+	open_world();
+	connected(IBV_QPT_RC);
+	e = ibcm_of(client->ep);
+	here = w.side[0].host->addr;
+	/* as if the peer were at the client's address */
+	ut_list_del(&e->key[IBCM_BY_QPN].node);
+	ibcm_key_add(e, IBCM_BY_QPN, here, e->remote_guid, e->remote_qpn);
+	make_req();
+	wire_set_CM_REQ_local_qpn(last + WIRE_MAD_LEN, e->remote_qpn);
+	wire_set_CM_REQ_local_ca_guid(last + WIRE_MAD_LEN, e->remote_guid);
+	w.side[0].pass_result = 1;
+	w.sent_of[WIRE_CM_ATTR_REJ - 0x10] = w.side[0].passed_on = 0;
+	cmw_inject_from(&w, 0, last, here);
+	pass(UT_US);
+	CHECK(w.side[0].passed_on == 1 && !w.sent_of[WIRE_CM_ATTR_REJ - 0x10]);
+	CHECK(cmw_state(client) == IBCM_ESTAB && !client->heard[CM_EV_DISCONNECTED]);
+	cmw_close(&w);
+}
+
 /* The process that had the QPN died without a word; the next one is given its number. */
 static void number_of_a_dead_process(void)
 {
@@ -459,6 +484,7 @@ static const struct test_case cases[] = {
 	{ "-", "unknown communication IDs", unknown_ids },
 	{ "-", "LAP", load_path_is_refused },
 	{ "-", "stale connection", stale_connection },
+	{ "-", "a REQ passed on is not stale", passed_on_is_not_stale },
 	{ "-", "the QPN of a process that died", number_of_a_dead_process },
 	{ "-", "foreign MADs change nothing", strangers_touch_nothing },
 	{ "-", "a process ends, its last DREP is lost", last_drep_is_lost },

@@ -227,18 +227,28 @@ static void say_refused(struct ibcm *cm, const struct gsi_rx *rx, unsigned reaso
 	cm_why(cm->port, &local, &remote, "a request was refused (reason %u): the peer gets a REJ; see IBTA table 107", reason);
 }
 
+/*
+ * Both ends at one address: the member that gets the REQ may be that of its sender, or a third one. Its own connections
+ * to this address say nothing of a REQ that it passes on: of programs that name QPs which they do not have (cmtime), both ends
+ * use the same numbers.
+ */
+static bool is_own_address(const struct gsi_rx *rx)
+{
+	return !memcmp(rx->src, rx->dst, sizeof(rx->src));
+}
+
 void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx)
 {
 	const uint8_t *m = ibcm_msg(rx);
 	struct ibcm_ep *listener;
 	uint16_t port = 0;
 	unsigned reason;
-	bool passed;
+	bool passed, own = is_own_address(rx);
 
-	if (stale(cm, rx, m))
+	if (!own && stale(cm, rx, m))
 		return;
 	listener = ibcm_listener(cm, rx, wire_get_CM_REQ_service_id(m), &passed);
-	if (passed)
+	if (passed || (own && listener && stale(cm, rx, m)))
 		return;
 	reason = listener ? fault(cm, rx, m, &port) : CM_REJ_INVALID_SERVICE_ID;
 	if (!reason) {
