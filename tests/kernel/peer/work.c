@@ -127,7 +127,8 @@ static bool done_or_left(struct peer *p, struct ibv_wc *ret)
 	}
 	must(n || p->left, "no completion of the last send came, and the other end has not left");
 	must(n >= 0, "poll: %d", n);
-	return n == 1 && ret->status != IBV_WC_RETRY_EXC_ERR;
+	/* The disconnect moves the queue pair to the error state at an end whose manager does that, which flushes the Send. */
+	return n == 1 && ret->status != IBV_WC_RETRY_EXC_ERR && ret->status != IBV_WC_WR_FLUSH_ERR;
 }
 
 void peer_went(struct peer *p)
