@@ -314,6 +314,22 @@ static void look_local(struct cma_id *id)
 	cma_port_unlock(id->port);
 }
 
+/* The GID of the port that has an address: the address itself, but on an InfiniBand link. */
+static void gid_of(const struct cma_id *id, const uint8_t addr[16], uint8_t ret[16])
+{
+	bool ib = false;
+
+	if (id->port) {
+		cma_port_lock(id->port);
+		ib = id->port->dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+		cma_port_unlock(id->port);
+	}
+	if (ib)
+		id->c->host->to_gid(id->port, addr, ret);
+	else
+		memcpy(ret, addr, 16);
+}
+
 static void look_port(struct cma_id *id, struct cma_info *ret)
 {
 	if (!id->port)
@@ -323,7 +339,7 @@ static void look_port(struct cma_id *id, struct cma_info *ret)
 	ret->device = id->port->dev->name;
 	ret->port_num = ENG_PORT_NUM;
 	ret->moves_qp = id->port->ops->moves_qp;
-	id->c->host->to_gid(id->port, id->local.addr, ret->sgid.raw);
+	gid_of(id, id->local.addr, ret->sgid.raw);
 }
 
 /* AF_IB shows the GID of a port. */
@@ -331,8 +347,8 @@ static void write_addr(struct cma_id *id, int family, const struct link_end *end
 {
 	struct link_end e = *end;
 
-	if (family == AF_IB && id->port && !ut_ip_is_any(end->addr))
-		id->c->host->to_gid(id->port, end->addr, e.addr);
+	if (family == AF_IB && !ut_ip_is_any(end->addr))
+		gid_of(id, end->addr, e.addr);
 	cma_addr_write(family, &e, id->space, ret);
 }
 
@@ -349,10 +365,8 @@ void cma_query(struct cma_id *id, struct cma_info *ret)
 		write_addr(id, family, &id->local, &ret->local);
 	if (id->has_remote)
 		write_addr(id, family, &id->remote, &ret->remote);
-	if (id->has_remote && id->port)
-		id->c->host->to_gid(id->port, id->remote.addr, ret->dgid.raw);
-	else if (id->has_remote)
-		memcpy(ret->dgid.raw, id->remote.addr, sizeof(ret->dgid.raw));
+	if (id->has_remote)
+		gid_of(id, id->remote.addr, ret->dgid.raw);
 	if (id->qp_type == IBV_QPT_UD)
 		ret->qkey = id->ps == CM_PS_IPOIB ? CMA_QKEY_IPOIB : CMA_QKEY;
 	ut_unlock(&id->call);
