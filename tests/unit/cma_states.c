@@ -479,9 +479,10 @@ static void test_gids(void)
 	struct cma_chan *ch = fh_chan();
 	struct cma_id *id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
 	struct sockaddr_ib ib = { .sib_family = AF_IB, .sib_sid_mask = htobe64(UINT64_MAX), .sib_sid = htobe64(0x01060000 + 7) };
-	const uint8_t gid[16] = { 0xfe, 0x80, [8] = 0xda, [15] = 9 };
+	const uint8_t gid[16] = { 0xfe, 0x80, [8] = 0xda, [15] = 9 }, mapped[16] = { [10] = 0xff, 0xff, 10, 0, 0, 9 };
 	struct cma_info info;
 
+	fh.alpha.dev.port.link_layer = fh.beta.dev.port.link_layer = IBV_LINK_LAYER_INFINIBAND;
 	memcpy(ib.sib_addr.sib_raw, gid, 16);
 	CHECK(cma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == 0);
 	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
@@ -494,6 +495,9 @@ static void test_gids(void)
 	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	cma_query(id, &info);
 	CHECK(info.remote.ss_family == AF_INET && !memcmp(info.dgid.raw, gid, 16));
+	fh.alpha.dev.port.link_layer = fh.beta.dev.port.link_layer = IBV_LINK_LAYER_ETHERNET;
+	cma_query(id, &info);
+	CHECK(!memcmp(info.dgid.raw, mapped, 16));
 	cma_id_destroy(id);
 	CHECK(cma_chan_destroy(ch) == 0);
 }
