@@ -473,6 +473,13 @@ static void test_ib_addresses(void)
 	CHECK(cma_chan_destroy(ch) == 0);
 }
 
+static void set_link_layer(struct fake_port *p, uint8_t layer)
+{
+	ut_lock(&p->dev.lock);
+	p->dev.port.link_layer = layer;
+	ut_unlock(&p->dev.lock);
+}
+
 /* The GID of a port stands for its address, and is shown where the family is AF_IB; path records have it always. */
 static void test_gids(void)
 {
@@ -482,7 +489,7 @@ static void test_gids(void)
 	const uint8_t gid[16] = { 0xfe, 0x80, [8] = 0xda, [15] = 9 }, mapped[16] = { [10] = 0xff, 0xff, 10, 0, 0, 9 };
 	struct cma_info info;
 
-	fh.alpha.dev.port.link_layer = fh.beta.dev.port.link_layer = IBV_LINK_LAYER_INFINIBAND;
+	set_link_layer(&fh.alpha, IBV_LINK_LAYER_INFINIBAND);
 	memcpy(ib.sib_addr.sib_raw, gid, 16);
 	CHECK(cma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == 0);
 	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
@@ -495,7 +502,7 @@ static void test_gids(void)
 	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	cma_query(id, &info);
 	CHECK(info.remote.ss_family == AF_INET && !memcmp(info.dgid.raw, gid, 16));
-	fh.alpha.dev.port.link_layer = fh.beta.dev.port.link_layer = IBV_LINK_LAYER_ETHERNET;
+	set_link_layer(&fh.alpha, IBV_LINK_LAYER_ETHERNET);
 	cma_query(id, &info);
 	CHECK(!memcmp(info.dgid.raw, mapped, 16));
 	cma_id_destroy(id);
