@@ -8,7 +8,7 @@
 
 #include "ulp/rpcrdma/conn.h"
 #include "ulp/rpcrdma/header.h"
-#include "ulp/rpcrdma/listen.h"
+#include "ulp/listen.h"
 #include "ulp/rpcrdma/private.h"
 #include "ulp/rpcrdma/rpc.h"
 
@@ -22,7 +22,7 @@
 
 struct side {
 	struct rpr_conn *c;
-	struct rpr_listener *l;
+	struct ulp_listener *l;
 	unsigned calls, replies, back_calls, back_replies, most_out;
 	struct rpr_buf *held[64];       /* calls that are not answered yet */
 	unsigned nr_held, hold;
@@ -182,24 +182,22 @@ static bool step(void)
 static void listen_on(struct ends *e)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	char why[RPR_WHY_MAX];
 
 	for (size_t i = 0; i < sizeof(pattern); i++)
 		pattern[i] = (uint8_t)(i * 2654435761u >> 9);
-	side.l = rpr_listen((struct sockaddr *)&at, 8, why);
+	side.l = ulp_listen((struct sockaddr *)&at, RDMA_PS_TCP, -1, 8);
 	if (!side.l)
-		SKIP("no RDMA device: %s", why);
-	at.sin_port = htons(rpr_listener_port(side.l));
+		SKIP("no RDMA device: %s", strerror(errno));
 	CHECK(at.sin_port && write(e->out, &at, sizeof(at)) == sizeof(at));
 }
 
 static void accept_one_conn(const struct rpr_conf *conf)
 {
-	struct pollfd p = { rpr_listener_fd(side.l), POLLIN, 0 };
-	struct rpr_request q;
+	struct pollfd p = { ulp_listener_fd(side.l), POLLIN, 0 };
+	struct ulp_request q;
 	char why[RPR_WHY_MAX];
 
-	while (rpr_listener_next(side.l, &q))
+	while (ulp_listener_next(side.l, &q))
 		CHECK(poll(&p, 1, TIMEOUT_MS) == 1);
 	side.c = rpr_accept(q.id, q.data, q.len, conf, &server_ops, NULL, TIMEOUT_MS, why);
 	CHECK_MSG(side.c, "%s", why);
@@ -212,7 +210,7 @@ static void serve(struct ends *e, struct rpr_conf conf)
 	while (step())
 		;
 	rpr_conn_close(side.c);
-	rpr_listener_close(side.l);
+	ulp_listener_close(side.l);
 }
 
 static struct sockaddr_in where(struct ends *e)
@@ -372,7 +370,7 @@ static void credits_server(struct ends *e)
 		;
 	CHECK_MSG(side.most_out == 5, "%u", side.most_out);
 	rpr_conn_close(side.c);
-	rpr_listener_close(side.l);
+	ulp_listener_close(side.l);
 }
 
 static void credits_client(struct ends *e)
@@ -416,7 +414,7 @@ static void back_server(struct ends *e)
 	while (step())
 		;
 	rpr_conn_close(side.c);
-	rpr_listener_close(side.l);
+	ulp_listener_close(side.l);
 }
 
 static void back_client(struct ends *e)
@@ -622,7 +620,7 @@ static void hostile_ended_server(struct ends *e)
 	while (side.nr_held)
 		rpr_conn_buf_put(side.c, side.held[--side.nr_held]);
 	rpr_conn_close(side.c);
-	rpr_listener_close(side.l);
+	ulp_listener_close(side.l);
 }
 
 /* --- servers that break the protocol --- */

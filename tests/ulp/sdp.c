@@ -6,7 +6,7 @@
 #include "ends.h"
 
 #include "ulp/sdp/conn.h"
-#include "ulp/sdp/listen.h"
+#include "ulp/listen.h"
 #include "ulp/sdp/msg.h"
 
 #include <arpa/inet.h>
@@ -14,17 +14,16 @@
 #include <signal.h>
 
 #define TIMEOUT_MS 60000
-#define PORT_SPACE 0x0001
+#define PORT_SPACE SDP_PORT_SPACE
 
 static struct sdp_conf conf;
 static char why[SDP_WHY_MAX];
 
 /* --- connections --- */
 
-static struct sdp_listener *begin(struct ends *e)
+static struct ulp_listener *begin(struct ends *e)
 {
-	struct sdp_listener *l;
-	int err = 0;
+	struct ulp_listener *l;
 
 	memset(&e->addr, 0, sizeof(e->addr));
 	e->addr.ss_family = (sa_family_t)e->family;
@@ -32,29 +31,29 @@ static struct sdp_listener *begin(struct ends *e)
 		((struct sockaddr_in *)&e->addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	else
 		((struct sockaddr_in6 *)&e->addr)->sin6_addr = in6addr_loopback;
-	l = sdp_listen((struct sockaddr *)&e->addr, false, 8, &err, why);
-	CHECK_MSG(l, "%s", why);
+	l = ulp_listen((struct sockaddr *)&e->addr, PORT_SPACE, 0, 8);
+	CHECK(l);
 	CHECK(write(e->out, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
 	return l;
 }
 
-static void next_request(struct sdp_listener *l, struct sdp_request *q)
+static void next_request(struct ulp_listener *l, struct ulp_request *q)
 {
-	struct pollfd p = { sdp_listener_fd(l), POLLIN, 0 };
+	struct pollfd p = { ulp_listener_fd(l), POLLIN, 0 };
 
-	while (sdp_listener_next(l, q))
+	while (ulp_listener_next(l, q))
 		CHECK(poll(&p, 1, TIMEOUT_MS) == 1);
 }
 
 static struct sdp_conn *serve(struct ends *e)
 {
-	struct sdp_listener *l = begin(e);
-	struct sdp_request q;
+	struct ulp_listener *l = begin(e);
+	struct ulp_request q;
 	struct sdp_conn *c;
 
 	next_request(l, &q);
 	c = sdp_accept(q.id, q.data, q.len, &conf, TIMEOUT_MS, why);
-	sdp_listener_close(l);
+	ulp_listener_close(l);
 	return c;
 }
 
@@ -361,9 +360,9 @@ static void killed_client(struct ends *e)
 
 static void refused_server(struct ends *e)
 {
-	struct sdp_listener *l = begin(e);
+	struct ulp_listener *l = begin(e);
 
-	sdp_listener_close(l);
+	ulp_listener_close(l);
 	mark(e);
 	await(e);
 }

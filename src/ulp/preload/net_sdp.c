@@ -6,7 +6,7 @@
 #include "ulp/preload/net.h"
 
 #include "ulp/sdp/conn.h"
-#include "ulp/sdp/listen.h"
+#include "ulp/listen.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -27,8 +27,8 @@
 
 struct net {
 	struct rsp_net base;
-	struct sdp_listener *listener;
-	struct sdp_request request;     /* accepted, not yet a connection */
+	struct ulp_listener *listener;
+	struct ulp_request request;     /* accepted, not yet a connection */
 	struct sdp_conn *conn;
 };
 
@@ -42,9 +42,9 @@ static void sdp_way_close(struct rsp_net *n)
 	struct net *s = of(n);
 
 	if (s->listener)
-		sdp_listener_close(s->listener);
+		ulp_listener_close(s->listener);
 	if (s->request.id)
-		sdp_request_refuse(&s->request);
+		ulp_request_refuse(&s->request);
 	if (s->conn)
 		sdp_conn_close(s->conn);
 	free(s);
@@ -73,14 +73,12 @@ static struct rsp_net *sdp_way_listen(const struct rsp_request *q, int *ret)
 {
 	struct net *s = make(ret);
 	struct sockaddr_storage ss;
-	char why[SDP_WHY_MAX];
-	int err = 0;
 
 	if (!s)
 		return NULL;
 	rsp_addr_to(&q->local, &ss);
-	s->listener = sdp_listen((struct sockaddr *)&ss, q->v6only, q->backlog, &err, why);
-	return finish(s, s->listener != NULL, err, ret);
+	s->listener = ulp_listen((struct sockaddr *)&ss, SDP_PORT_SPACE, q->v6only, q->backlog);
+	return finish(s, s->listener != NULL, errno, ret);
 }
 
 static struct rsp_net *sdp_way_connect(const struct rsp_request *q, int *ret)
@@ -106,20 +104,20 @@ static struct rsp_net *sdp_way_connect(const struct rsp_request *q, int *ret)
 
 static int sdp_way_fd(const struct rsp_net *listener)
 {
-	return sdp_listener_fd(((const struct net *)listener)->listener);
+	return ulp_listener_fd(((const struct net *)listener)->listener);
 }
 
 static struct rsp_net *sdp_way_accept(struct rsp_net *listener, int ms)
 {
-	struct sdp_listener *l = of(listener)->listener;
-	struct pollfd p = { sdp_listener_fd(l), POLLIN, 0 };
+	struct ulp_listener *l = of(listener)->listener;
+	struct pollfd p = { ulp_listener_fd(l), POLLIN, 0 };
 	struct net *s;
 	int r;
 
 	if (poll(&p, 1, ms) <= 0)
 		return NULL;
 	s = make(&r);
-	if (!s || !sdp_listener_next(l, &s->request))
+	if (!s || !ulp_listener_next(l, &s->request))
 		return s ? &s->base : NULL;
 	free(s);
 	return NULL;

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #define SDP_CONN_FDS 2
+#define SDP_PORT_SPACE 0x0001           /* RDMA_PS_SDP in the kernel */
 #define SDP_WHY_MAX 320
 #define SDP_STAGE (256 * 1024)          /* longest advertisement that is sent, and longest RDMA Read */
 

@@ -8,7 +8,6 @@
 
 #include <rdma/rdma_cma.h>
 
-#define SDP_PORT_SPACE 0x0001           /* RDMA_PS_SDP in the kernel */
 #define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
 #define SDP_END_MS 10000                /* for the peer's part of the end */
 

@@ -178,7 +178,7 @@ static void rdma_to_tcp(struct rpg_client *client, struct bridge *b)
 
 	if (fd < 0) {
 		say_unreached(b, strerror(-fd));
-		rpr_request_refuse(&client->request);
+		ulp_request_refuse(&client->request);
 		return;
 	}
 	b->c = rpr_accept(client->request.id, client->request.data, client->request.len, &conf->rdma, &ops, b,

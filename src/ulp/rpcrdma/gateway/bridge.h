@@ -8,7 +8,8 @@
 #define ULP_RPCRDMA_GATEWAY_BRIDGE_H
 
 #include "ulp/rpcrdma/gateway/place.h"
-#include "ulp/rpcrdma/listen.h"
+#include "ulp/listen.h"
+#include "ulp/rpcrdma/conn.h"
 
 #define RPG_TIMEOUT_MS 20000
 
@@ -24,7 +25,7 @@ struct rpg_conf {
 struct rpg_client {
 	const struct rpg_conf *conf;
 	bool is_rdma;
-	struct rpr_request request;
+	struct ulp_request request;
 	int fd;
 	struct sockaddr_storage from;
 };

@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <rdma/rdma_cma.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #define MAX_CONNS 64
 
 static struct rpg_conf conf;
-static struct rpr_listener *listener;
+static struct ulp_listener *listener;
 static int listen_fd = -1;
 static atomic_uint conns;
 
@@ -109,9 +110,9 @@ static void open_listener(void)
 	char why[RPR_WHY_MAX] = "", text[RPG_TEXT_MAX];
 
 	if (conf.listen.is_rdma) {
-		listener = rpr_listen((struct sockaddr *)&at, MAX_CONNS, why);
-		if (listener)
-			((struct sockaddr_in *)(void *)&at)->sin_port = htons(rpr_listener_port(listener));
+		listener = ulp_listen((struct sockaddr *)&at, RDMA_PS_TCP, -1, MAX_CONNS);
+		if (!listener)
+			snprintf(why, sizeof(why), "%s", strerror(errno));
 	} else {
 		listen_fd = rpg_tcp_listen(&at, conf.listen.len);
 		if (listen_fd < 0)
@@ -134,7 +135,7 @@ static bool next_client(struct rpg_client *client)
 	client->conf = &conf;
 	client->is_rdma = conf.listen.is_rdma;
 	if (client->is_rdma) {
-		if (rpr_listener_next(listener, &client->request))
+		if (ulp_listener_next(listener, &client->request))
 			return false;
 		client->from = client->request.from;
 		return true;
@@ -157,7 +158,7 @@ static void refuse(struct rpg_client *client, const char *why, const char *remed
 
 	fprintf(stderr, "dapple rpcrdma: client %s: %s: it is refused; %s\n", rpg_addr_text(text, &client->from), why, remedy);
 	if (client->is_rdma)
-		rpr_request_refuse(&client->request);
+		ulp_request_refuse(&client->request);
 	else
 		close(client->fd);
 	free(client);
@@ -195,7 +196,7 @@ int main(int argc, char **argv)
 
 	read_options(argc, argv);
 	open_listener();
-	p.fd = listener ? rpr_listener_fd(listener) : listen_fd;
+	p.fd = listener ? ulp_listener_fd(listener) : listen_fd;
 	for (;;) {
 		if (!client)
 			client = calloc(1, sizeof(*client));

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ulp/sdp/listen.h"
-
-#include "ulp/sdp/state.h"
+#include "ulp/listen.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct sdp_listener {
+struct ulp_listener {
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *id;
 };
 
-static bool begin(struct sdp_listener *l, struct sockaddr *at, bool v6only, int backlog)
+static bool begin(struct ulp_listener *l, struct sockaddr *at, unsigned space, int v6only, int backlog)
 {
-	int only = v6only;
-
 	l->events = rdma_create_event_channel();
 	if (!l->events || fcntl(l->events->fd, F_SETFL, fcntl(l->events->fd, F_GETFL) | O_NONBLOCK) ||
-	    rdma_create_id(l->events, &l->id, NULL, (enum rdma_port_space)SDP_PORT_SPACE))
+	    rdma_create_id(l->events, &l->id, NULL, (enum rdma_port_space)space))
 		return false;
-	if (at->sa_family == AF_INET6 &&
-	    rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only)))
+	if (at->sa_family == AF_INET6 && v6only >= 0 &&
+	    rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &v6only, sizeof(v6only)))
 		return false;
 	if (rdma_bind_addr(l->id, at) || rdma_listen(l->id, backlog))
 		return false;
@@ -31,33 +29,35 @@ static bool begin(struct sdp_listener *l, struct sockaddr *at, bool v6only, int 
 	return true;
 }
 
-struct sdp_listener *sdp_listen(struct sockaddr *at, bool v6only, int backlog, int *ret_err,
-				char why[SDP_WHY_MAX])
+struct ulp_listener *ulp_listen(struct sockaddr *at, unsigned space, int v6only, int backlog)
 {
-	struct sdp_listener *l = calloc(1, sizeof(*l));
+	struct ulp_listener *l = calloc(1, sizeof(*l));
+	int err;
 
-	if (l && begin(l, at, v6only, backlog))
+	if (l && begin(l, at, space, v6only, backlog))
 		return l;
-	*ret_err = errno;
-	snprintf(why, SDP_WHY_MAX, "no listener for SDP can be made (%s)", strerror(errno));
+	err = errno;
 	if (l)
-		sdp_listener_close(l);
+		ulp_listener_close(l);
+	errno = err;
 	return NULL;
 }
 
-int sdp_listener_fd(const struct sdp_listener *l)
+int ulp_listener_fd(const struct ulp_listener *l)
 {
 	return l->events->fd;
 }
 
-static void take(struct sdp_request *q, const struct rdma_cm_event *ev)
+static void take(struct ulp_request *q, const struct rdma_cm_event *ev)
 {
 	q->id = ev->id;
 	q->len = ev->param.conn.private_data ? ev->param.conn.private_data_len : 0;
 	memcpy(q->data, ev->param.conn.private_data ? ev->param.conn.private_data : "", q->len);
+	memset(&q->from, 0, sizeof(q->from));
+	memcpy(&q->from, rdma_get_peer_addr(ev->id), sizeof(struct sockaddr_in6));
 }
 
-int sdp_listener_next(struct sdp_listener *l, struct sdp_request *ret)
+int ulp_listener_next(struct ulp_listener *l, struct ulp_request *ret)
 {
 	struct rdma_cm_event *ev;
 	bool is_request = false;
@@ -73,18 +73,18 @@ int sdp_listener_next(struct sdp_listener *l, struct sdp_request *ret)
 	return 0;
 }
 
-void sdp_request_refuse(struct sdp_request *q)
+void ulp_request_refuse(struct ulp_request *q)
 {
 	rdma_reject(q->id, NULL, 0);
 	rdma_destroy_id(q->id);
 }
 
-void sdp_listener_close(struct sdp_listener *l)
+void ulp_listener_close(struct ulp_listener *l)
 {
-	struct sdp_request q;
+	struct ulp_request q;
 
-	while (l->id && !sdp_listener_next(l, &q))
-		sdp_request_refuse(&q);
+	while (l->id && !ulp_listener_next(l, &q))
+		ulp_request_refuse(&q);
 	if (l->id)
 		rdma_destroy_id(l->id);
 	if (l->events)
