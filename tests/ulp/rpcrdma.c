@@ -195,7 +195,7 @@ static void accept_one_conn(const struct rpr_conf *conf)
 {
 	struct pollfd p = { ulp_listener_fd(side.l), POLLIN, 0 };
 	struct ulp_request q;
-	char why[RPR_WHY_MAX];
+	char why[ULP_WHY_MAX];
 
 	while (ulp_listener_next(side.l, &q))
 		CHECK(poll(&p, 1, TIMEOUT_MS) == 1);
@@ -226,7 +226,7 @@ static struct sockaddr_in where(struct ends *e)
 static void connect_to(struct ends *e, struct rpr_conf conf)
 {
 	struct sockaddr_in at = where(e);
-	char why[RPR_WHY_MAX];
+	char why[ULP_WHY_MAX];
 
 	side.c = rpr_connect((struct sockaddr *)&at, &conf, &client_ops, NULL, TIMEOUT_MS, why);
 	CHECK_MSG(side.c, "%s", why);
@@ -461,7 +461,7 @@ static void no_listener(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(1) };
 	struct rpr_conf conf = rpr_conf_ours();
-	char why[RPR_WHY_MAX] = "";
+	char why[ULP_WHY_MAX] = "";
 
 	CHECK(!rpr_connect((struct sockaddr *)&at, &conf, &client_ops, NULL, TIMEOUT_MS, why) && *why);
 	conf.credits = 0;

@@ -17,7 +17,7 @@
 #define PORT_SPACE SDP_PORT_SPACE
 
 static struct sdp_conf conf;
-static char why[SDP_WHY_MAX];
+static char why[ULP_WHY_MAX];
 
 /* --- connections --- */
 

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NAME_MAX_LEN (INET6_ADDRSTRLEN + 16)
@@ -86,7 +85,7 @@ static struct rsp_net *sdp_way_connect(const struct rsp_request *q, int *ret)
 	struct rsp_addr peer = q->peer, local = q->local;
 	struct sockaddr_storage from, to;
 	struct net *s = make(ret);
-	char why[SDP_WHY_MAX];
+	char why[ULP_WHY_MAX];
 	bool bound;
 	int err = 0;
 
@@ -126,7 +125,7 @@ static struct rsp_net *sdp_way_accept(struct rsp_net *listener, int ms)
 static int sdp_way_stand(struct rsp_net *n)
 {
 	struct net *s = of(n);
-	char why[SDP_WHY_MAX];
+	char why[ULP_WHY_MAX];
 
 	s->conn = sdp_accept(s->request.id, s->request.data, s->request.len, &sdp_conf_default, CONNECT_MS, why);
 	s->request.id = NULL;
@@ -157,7 +156,7 @@ static void say(const struct net *s)
 {
 	void (*keep)(const char *) = (void (*)(const char *))dlsym(RTLD_DEFAULT, "dpl_say");
 	struct sockaddr_storage local, peer;
-	char from[NAME_MAX_LEN], to[NAME_MAX_LEN], text[SDP_WHY_MAX + 4 * NAME_MAX_LEN];
+	char from[NAME_MAX_LEN], to[NAME_MAX_LEN], text[ULP_WHY_MAX + 4 * NAME_MAX_LEN];
 	const struct sdp_counts *n = sdp_conn_counts(s->conn);
 	int err = sdp_conn_failed(s->conn);
 
@@ -181,14 +180,6 @@ struct relay {
 	bool hung;                      /* the program has closed its end */
 	int64_t until;                  /* for the peer to end, once the program has gone */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* The last octet is urgent, if this stream can say so. */
 static ssize_t give_last(int un, const uint8_t *at)
@@ -277,7 +268,7 @@ static void wait_for(struct relay *r)
 	if (r->hung && !p[0].events)
 		p[0].fd = -1; /* a hang-up would wake at once */
 	if (r->until) {
-		left = (int)(r->until - now_ms());
+		left = (int)(r->until - ulp_now_ms());
 		ms = left <= 0 ? 0 : ms < 0 || left < ms ? left : ms;
 	}
 	sdp_conn_fds(r->c, p + 1);
@@ -286,7 +277,7 @@ static void wait_for(struct relay *r)
 	r->full = r->full && !(p[0].revents & (POLLOUT | POLLHUP | POLLERR));
 	if (p[0].revents & POLLHUP && !r->hung) {
 		r->hung = true;
-		r->until = now_ms() + LINGER_MS;
+		r->until = ulp_now_ms() + LINGER_MS;
 	}
 }
 
@@ -298,7 +289,7 @@ static void copy(struct relay *r)
 	while (!sdp_conn_progress(r->c) && !(sdp_is_over(r->c) && r->down_ended)) {
 		moved = down(r);
 		moved = up(r) || moved;
-		if (r->until && now_ms() >= r->until)
+		if (r->until && ulp_now_ms() >= r->until)
 			sdp_abort(r->c);
 		else if (!moved)
 			wait_for(r);

@@ -215,15 +215,15 @@ static int start(struct call *k)
 	r = offer_targets(k, h);
 	len = r ? r : put_call(k, h);
 	if (len < 0)
-		return rpr_end(c, (int)-len, "no memory can be opened to the server (%s)", strerror((int)-len));
+		return ulp_end(&c->rdma, (int)-len, "no memory can be opened to the server (%s)", strerror((int)-len));
 	if (!rpr_job_add(&k->send, (struct rpr_wr){ .opcode = IBV_WR_SEND, .local = (uintptr_t)k->message,
-						    .length = (uint32_t)len, .lkey = c->mr->lkey }))
-		return rpr_end(c, ENOMEM, "no memory for a call");
+						    .length = (uint32_t)len, .lkey = c->rdma.mr->lkey }))
+		return ulp_end(&c->rdma, ENOMEM, "no memory for a call");
 	k->state = CALL_SENT;
 	c->client->out++;
 	c->counts.calls++;
 	r = rpr_sendq_add(&c->sendq, &k->send);
-	return r ? rpr_end(c, -r, "a call cannot be posted (%s)", strerror(-r)) : 0;
+	return r ? ulp_end(&c->rdma, -r, "a call cannot be posted (%s)", strerror(-r)) : 0;
 }
 
 static int start_waiting(struct rpr_conn *c)
@@ -387,7 +387,7 @@ static int close_windows(struct call *k, const struct rpr_received *m)
 	}
 	if (!r && k->invalidate.nr)
 		r = rpr_sendq_add(&c->sendq, &k->invalidate);
-	return r ? rpr_end(c, -r, "a key of a call cannot be invalidated (%s)", strerror(-r)) : 0;
+	return r ? ulp_end(&c->rdma, -r, "a key of a call cannot be invalidated (%s)", strerror(-r)) : 0;
 }
 
 static void grant(struct rpr_conn *c, uint32_t credits)
@@ -421,5 +421,5 @@ int rpr_client_reply(struct rpr_conn *c, const struct rpr_received *m)
 	r = close_windows(k, m);
 	if (!r)
 		finish(k);
-	return c->error ? -c->error : r;
+	return c->rdma.error ? -c->rdma.error : r;
 }

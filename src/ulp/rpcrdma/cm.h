@@ -5,14 +5,12 @@
 
 #include "ulp/rpcrdma/state.h"
 
-/* Finds the route to a server. Returns 0 or a negative errno with a sentence in c->why, as the other ones. */
+/* Finds the route to a server. Returns 0 or a negative errno with a sentence in c->rdma.why, as the other ones. */
 int rpr_cm_resolve(struct rpr_conn *c, const struct sockaddr *to, int timeout_ms);
 /* Requests the connection, whose queue pair and receives are ready, and waits until it stands. */
 int rpr_cm_connect(struct rpr_conn *c, int timeout_ms);
 /* Takes over an identifier that a listener gave, and what the request said. */
 int rpr_cm_adopt(struct rpr_conn *c, struct rdma_cm_id *id, const void *data, size_t len);
 int rpr_cm_accept(struct rpr_conn *c, int timeout_ms);
-/* Looks at the events that have come. */
-int rpr_cm_progress(struct rpr_conn *c);
 
 #endif

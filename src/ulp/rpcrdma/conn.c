@@ -8,10 +8,8 @@
 #include "ulp/rpcrdma/window.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #define POLL_BATCH 32
 
@@ -30,7 +28,7 @@ static struct rpr_conn *create(const struct rpr_conf *conf, const struct rpr_ops
 	struct rpr_conn *c = conf_is_sane(conf) ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
-		snprintf(why, RPR_WHY_MAX, "the configuration of the connection is invalid, or there is no memory");
+		snprintf(why, ULP_WHY_MAX, "the configuration of the connection is invalid, or there is no memory");
 		return NULL;
 	}
 	c->conf = *conf;
@@ -43,63 +41,42 @@ static struct rpr_conn *create(const struct rpr_conf *conf, const struct rpr_ops
 
 static int post_receive(struct rpr_conn *c, unsigned i)
 {
-	struct ibv_sge sge = { (uintptr_t)(c->memory + (size_t)i * c->conf.inline_size), c->conf.inline_size,
-			       c->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)(c->rdma.memory + (size_t)i * c->conf.inline_size), c->conf.inline_size,
+			       c->rdma.mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
-	int r = ibv_post_recv(c->id->qp, &wr, &bad);
+	int r = ibv_post_recv(c->rdma.id->qp, &wr, &bad);
 
-	return r ? rpr_end(c, r, "a receive cannot be posted (%s)", strerror(r)) : 0;
+	return r ? ulp_end(&c->rdma, r, "a receive cannot be posted (%s)", strerror(r)) : 0;
 }
 
 static int make_memory(struct rpr_conn *c, bool client)
 {
-	void *memory;
+	int r = ulp_make_memory(&c->rdma, (size_t)(c->nr_recv + RPR_PLAINS + c->nr_call) * c->conf.inline_size);
 
-	c->memory_len = (size_t)(c->nr_recv + RPR_PLAINS + c->nr_call) * c->conf.inline_size;
-	memory = mmap(NULL, c->memory_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return rpr_end(c, errno, "no memory for messages");
-	c->memory = memory;
-	c->mr = ibv_reg_mr(c->pd, memory, c->memory_len, IBV_ACCESS_LOCAL_WRITE);
-	if (!c->mr)
-		return rpr_end(c, errno, "the memory of messages cannot be registered (%s); raise the limit of locked "
-			       "memory (ulimit -l)", strerror(errno));
+	if (r)
+		return r;
 	for (unsigned i = 0; i < RPR_PLAINS; i++) {
 		struct rpr_plain *p = &c->plain[i];
 
 		p->conn = c;
-		p->data = c->memory + (size_t)(c->nr_recv + i) * c->conf.inline_size;
+		p->data = c->rdma.memory + (size_t)(c->nr_recv + i) * c->conf.inline_size;
 		p->next = c->plain_free;
 		c->plain_free = p;
 	}
-	rpr_bufs_init(&c->bufs, c->pd, c->conf.inline_size, c->conf.max_message + c->conf.inline_size,
+	rpr_bufs_init(&c->bufs, c->rdma.pd, c->conf.inline_size, c->conf.max_message + c->conf.inline_size,
 		      BUFS_PER_CREDIT * c->conf.credits + 2 * RPR_PLAINS, c->windows && client);
-	return 0;
-}
-
-static int make_queues(struct rpr_conn *c)
-{
-	c->pd = ibv_alloc_pd(c->id->verbs);
-	if (!c->pd)
-		return rpr_end(c, errno, "no protection domain can be made (%s)", strerror(errno));
-	c->channel = ibv_create_comp_channel(c->id->verbs);
-	if (!c->channel || fcntl(c->channel->fd, F_SETFL, fcntl(c->channel->fd, F_GETFL) | O_NONBLOCK))
-		return rpr_end(c, errno, "no completion channel can be made (%s)", strerror(errno));
-	c->cq = ibv_create_cq(c->id->verbs, (int)(RPR_SQ_DEPTH + c->nr_recv), NULL, c->channel, 0);
-	if (!c->cq || ibv_req_notify_cq(c->cq, 0))
-		return rpr_end(c, errno, "no completion queue can be made (%s)", strerror(errno));
 	return 0;
 }
 
 static int make_qp(struct rpr_conn *c)
 {
-	struct ibv_qp_init_attr attr = { .send_cq = c->cq, .recv_cq = c->cq, .qp_type = IBV_QPT_RC,
+	struct ibv_qp_init_attr attr = { .send_cq = c->rdma.cq, .recv_cq = c->rdma.cq, .qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = RPR_SQ_DEPTH, .max_recv_wr = c->nr_recv, .max_send_sge = 1, .max_recv_sge = 1 } };
 	int r = 0;
 
-	if (rdma_create_qp(c->id, c->pd, &attr))
-		return rpr_end(c, errno, "no queue pair can be made (%s)", strerror(errno));
-	c->sendq = (struct rpr_sendq){ .qp = c->id->qp, .room = RPR_SQ_DEPTH };
+	if (rdma_create_qp(c->rdma.id, c->rdma.pd, &attr))
+		return ulp_end(&c->rdma, errno, "no queue pair can be made (%s)", strerror(errno));
+	c->sendq = (struct rpr_sendq){ .qp = c->rdma.id->qp, .room = RPR_SQ_DEPTH };
 	for (unsigned i = 0; i < c->nr_recv && !r; i++)
 		r = post_receive(c, i);
 	return r;
@@ -110,27 +87,27 @@ static int prepare(struct rpr_conn *c, bool client)
 {
 	int r;
 
-	c->windows = c->conf.windows && rpr_windows_are_there(c->id->verbs);
+	c->windows = c->conf.windows && rpr_windows_are_there(c->rdma.id->verbs);
 	c->nr_call = client ? c->conf.credits : rpr_server_messages(c->conf.credits);
-	r = make_queues(c);
+	r = ulp_make_queues(&c->rdma, RPR_SQ_DEPTH + c->nr_recv);
 	if (!r)
 		r = make_memory(c, client);
 	if (!r)
 		r = client ? rpr_client_init(c) : rpr_server_init(c);
 	if (r)
-		return rpr_end(c, -r, "no memory for calls");
+		return ulp_end(&c->rdma, -r, "no memory for calls");
 	return make_qp(c);
 }
 
 static struct rpr_conn *give_up(struct rpr_conn *c, char *why)
 {
-	snprintf(why, RPR_WHY_MAX, "%s", c->why);
+	snprintf(why, ULP_WHY_MAX, "%s", c->rdma.why);
 	rpr_conn_close(c);
 	return NULL;
 }
 
 struct rpr_conn *rpr_connect(const struct sockaddr *to, const struct rpr_conf *conf, const struct rpr_ops *ops,
-			     void *user, int timeout_ms, char why[RPR_WHY_MAX])
+			     void *user, int timeout_ms, char why[ULP_WHY_MAX])
 {
 	struct rpr_conn *c = create(conf, ops, user, why);
 
@@ -142,7 +119,7 @@ struct rpr_conn *rpr_connect(const struct sockaddr *to, const struct rpr_conf *c
 }
 
 struct rpr_conn *rpr_accept(struct rdma_cm_id *id, const void *data, size_t len, const struct rpr_conf *conf,
-			    const struct rpr_ops *ops, void *user, int timeout_ms, char why[RPR_WHY_MAX])
+			    const struct rpr_ops *ops, void *user, int timeout_ms, char why[ULP_WHY_MAX])
 {
 	struct rpr_conn *c = create(conf, ops, user, why);
 
@@ -158,28 +135,14 @@ struct rpr_conn *rpr_accept(struct rdma_cm_id *id, const void *data, size_t len,
 void rpr_conn_close(struct rpr_conn *c)
 {
 	if (c->established)
-		rdma_disconnect(c->id);
-	if (c->id && c->id->qp)
-		rdma_destroy_qp(c->id);
+		rdma_disconnect(c->rdma.id);
+	ulp_destroy_qp(&c->rdma);
 	rpr_client_fini(c);
 	rpr_server_fini(c);
 	for (unsigned i = 0; i < RPR_PLAINS; i++)
 		rpr_job_fini(&c->plain[i].job);
 	rpr_bufs_fini(&c->bufs);
-	if (c->cq)
-		ibv_destroy_cq(c->cq);
-	if (c->channel)
-		ibv_destroy_comp_channel(c->channel);
-	if (c->mr)
-		ibv_dereg_mr(c->mr);
-	if (c->memory)
-		munmap(c->memory, c->memory_len);
-	if (c->pd)
-		ibv_dealloc_pd(c->pd);
-	if (c->id)
-		rdma_destroy_id(c->id);
-	if (c->events)
-		rdma_destroy_event_channel(c->events);
+	ulp_destroy(&c->rdma);
 	free(c);
 }
 
@@ -196,13 +159,13 @@ static int take_backward(struct rpr_conn *c, const struct rpr_received *m)
 	struct rpr_buf *b;
 
 	if (c->header.nr_reads || c->header.nr_writes || c->header.has_reply)
-		return rpr_end(c, EPROTO, "a message of the backward direction has chunks (RFC 8167, 5.3)");
+		return ulp_end(&c->rdma, EPROTO, "a message of the backward direction has chunks (RFC 8167, 5.3)");
 	if (c->server && !c->back_out)
 		return 0; /* it belongs to no call */
 	c->back_out -= c->server != NULL;
 	b = rpr_buf_get(&c->bufs);
 	if (!b)
-		return rpr_end(c, ENOMEM, "no memory for a call of the backward direction");
+		return ulp_end(&c->rdma, ENOMEM, "no memory for a call of the backward direction");
 	memcpy(b->data, m->body, m->len);
 	b->len = m->len;
 	if (c->client)
@@ -250,12 +213,14 @@ static int completed(struct rpr_conn *c, const struct ibv_wc *wc)
 	int r;
 
 	if (wc->status != IBV_WC_SUCCESS)
-		return rpr_end(c, EIO, "an operation fails: %s", ibv_wc_status_str(wc->status));
+		return ulp_end(&c->rdma, EIO, "an operation fails: %s", ibv_wc_status_str(wc->status));
 	if (!(wc->opcode & IBV_WC_RECV)) {
 		r = rpr_sendq_completed(&c->sendq, wc);
-		return r ? rpr_end(c, -r, "a request cannot be posted (%s)", strerror(-r)) : c->error ? -c->error : 0;
+		if (r)
+			return ulp_end(&c->rdma, -r, "a request cannot be posted (%s)", strerror(-r));
+		return c->rdma.error ? -c->rdma.error : 0;
 	}
-	r = take_message(c, c->memory + (size_t)wc->wr_id * c->conf.inline_size, wc);
+	r = take_message(c, c->rdma.memory + (size_t)wc->wr_id * c->conf.inline_size, wc);
 	return r ? r : post_receive(c, (unsigned)wc->wr_id);
 }
 
@@ -265,37 +230,37 @@ static int poll_all(struct rpr_conn *c)
 	int n, r = 0;
 
 	do {
-		n = ibv_poll_cq(c->cq, POLL_BATCH, wc);
+		n = ibv_poll_cq(c->rdma.cq, POLL_BATCH, wc);
 		for (int i = 0; i < n && !r; i++)
 			r = completed(c, &wc[i]);
 	} while (n == POLL_BATCH && !r);
-	return n < 0 ? rpr_end(c, EIO, "the completion queue cannot be polled") : r;
+	return n < 0 ? ulp_end(&c->rdma, EIO, "the completion queue cannot be polled") : r;
 }
 
 int rpr_conn_progress(struct rpr_conn *c)
 {
 	struct ibv_cq *cq;
 	void *context;
-	int r = c->error ? -c->error : poll_all(c);
+	int r = c->rdma.error ? -c->rdma.error : poll_all(c);
 
-	while (!r && !ibv_get_cq_event(c->channel, &cq, &context))
+	while (!r && !ibv_get_cq_event(c->rdma.channel, &cq, &context))
 		ibv_ack_cq_events(cq, 1);
-	if (!r && ibv_req_notify_cq(c->cq, 0))
-		r = rpr_end(c, EIO, "completions cannot be announced");
+	if (!r && ibv_req_notify_cq(c->rdma.cq, 0))
+		r = ulp_end(&c->rdma, EIO, "completions cannot be announced");
 	/* What came before the request is announced by nothing. */
 	if (!r)
 		r = poll_all(c);
 	if (!r)
-		r = rpr_cm_progress(c);
-	return r ? r : c->error ? -c->error : 0;
+		r = ulp_take_events(&c->rdma);
+	return r ? r : c->rdma.error ? -c->rdma.error : 0;
 }
 
 int rpr_conn_send(struct rpr_conn *c, struct rpr_buf *buf)
 {
 	int direction = rpr_rpc_direction(buf->data, buf->len), r;
 
-	if (c->error)
-		return -c->error;
+	if (c->rdma.error)
+		return -c->rdma.error;
 	if (direction < 0)
 		return -EBADMSG;
 	if (direction == (c->client ? RPR_CALL : RPR_REPLY))
@@ -306,7 +271,7 @@ int rpr_conn_send(struct rpr_conn *c, struct rpr_buf *buf)
 	if (r == -EAGAIN || r == -EMSGSIZE)
 		return -EMSGSIZE;
 	if (r)
-		return rpr_end(c, -r, "a message of the backward direction cannot be sent (%s)", strerror(-r));
+		return ulp_end(&c->rdma, -r, "a message of the backward direction cannot be sent (%s)", strerror(-r));
 	c->back_out += c->server != NULL;
 	if (c->server)
 		c->counts.back_calls++;
@@ -320,13 +285,13 @@ int rpr_conn_send(struct rpr_conn *c, struct rpr_buf *buf)
 
 void rpr_conn_fds(const struct rpr_conn *c, struct pollfd fds[RPR_CONN_FDS])
 {
-	fds[0] = (struct pollfd){ c->channel->fd, POLLIN, 0 };
-	fds[1] = (struct pollfd){ c->events->fd, POLLIN, 0 };
+	fds[0] = (struct pollfd){ c->rdma.channel->fd, POLLIN, 0 };
+	fds[1] = (struct pollfd){ c->rdma.events->fd, POLLIN, 0 };
 }
 
 const char *rpr_conn_why(const struct rpr_conn *c)
 {
-	return c->why;
+	return c->rdma.why;
 }
 
 struct rpr_buf *rpr_conn_buf(struct rpr_conn *c)

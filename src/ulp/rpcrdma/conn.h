@@ -11,6 +11,7 @@
 #ifndef ULP_RPCRDMA_CONN_H
 #define ULP_RPCRDMA_CONN_H
 
+#include "ulp/conn.h"
 #include "ulp/rpcrdma/buf.h"
 #include "ulp/rpcrdma/conf.h"
 
@@ -18,9 +19,7 @@
 #include <sys/socket.h>
 
 #define RPR_CONN_FDS 2
-#define RPR_WHY_MAX 320
 
-struct rdma_cm_id;
 struct rpr_conn;
 
 struct rpr_ops {
@@ -42,14 +41,14 @@ struct rpr_counts {
  * connection, or NULL: why says what failed.
  */
 struct rpr_conn *rpr_connect(const struct sockaddr *to, const struct rpr_conf *conf, const struct rpr_ops *ops,
-			     void *user, int timeout_ms, char why[RPR_WHY_MAX]);
+			     void *user, int timeout_ms, char why[ULP_WHY_MAX]);
 
 /*
  * Accepts a connection request of a listener with its private data; the identifier becomes the connection's, also on
  * failure. Returns as rpr_connect().
  */
 struct rpr_conn *rpr_accept(struct rdma_cm_id *id, const void *data, size_t len, const struct rpr_conf *conf,
-			    const struct rpr_ops *ops, void *user, int timeout_ms, char why[RPR_WHY_MAX]);
+			    const struct rpr_ops *ops, void *user, int timeout_ms, char why[ULP_WHY_MAX]);
 
 /* Disconnects and frees. All buffers must have come back. */
 void rpr_conn_close(struct rpr_conn *c);

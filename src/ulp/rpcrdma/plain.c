@@ -17,7 +17,7 @@ static int post(struct rpr_conn *c, struct rpr_plain *p, size_t len)
 {
 	rpr_job_begin(&p->job, sent, p);
 	if (!rpr_job_add(&p->job, (struct rpr_wr){ .opcode = IBV_WR_SEND, .local = (uintptr_t)p->data,
-						   .length = (uint32_t)len, .lkey = c->mr->lkey }))
+						   .length = (uint32_t)len, .lkey = c->rdma.mr->lkey }))
 		return -ENOMEM;
 	c->plain_free = p->next;
 	return rpr_sendq_add(&c->sendq, &p->job);

@@ -110,7 +110,7 @@ static void fetched(void *owner, struct rpr_job *job)
 
 	(void)job;
 	if (deliver(k))
-		rpr_end(k->conn, ENOBUFS, "too many malformed calls are outstanding");
+		ulp_end(&k->conn->rdma, ENOBUFS, "too many malformed calls are outstanding");
 }
 
 /* Copies what lies inline, and adds a Read for each other piece. */
@@ -157,7 +157,7 @@ int rpr_server_call(struct rpr_conn *c, const struct rpr_received *m)
 		return rpr_plain_error(c, c->header.xid, v, c->conf.credits);
 	k->buf = rpr_buf_get(&c->bufs);
 	if (!k->buf)
-		return rpr_end(c, ENOMEM, "no memory for a call");
+		return ulp_end(&c->rdma, ENOMEM, "no memory for a call");
 	k->header = c->header;
 	k->has_key = rpr_reply_key(&k->header, &k->key);
 	k->number = s->arrived++;
@@ -169,7 +169,7 @@ int rpr_server_call(struct rpr_conn *c, const struct rpr_received *m)
 	r = place(k, &s->layout, m->body);
 	if (!r)
 		r = k->job.nr ? rpr_sendq_add(&c->sendq, &k->job) : deliver(k);
-	return r ? rpr_end(c, -r, "the chunks of a call cannot be read (%s)", strerror(-r)) : 0;
+	return r ? ulp_end(&c->rdma, -r, "the chunks of a call cannot be read (%s)", strerror(-r)) : 0;
 }
 
 /* --- the reply --- */
@@ -255,7 +255,7 @@ static int add_send(struct call *k, const struct rpr_reply *f)
 	c->counts.remote_inv += invalidates;
 	return rpr_job_add(&k->job, (struct rpr_wr){
 		.opcode = invalidates ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND, .local = (uintptr_t)k->message,
-		.length = (uint32_t)len, .lkey = c->mr->lkey, .rkey = k->key }) ? 0 : -ENOMEM;
+		.length = (uint32_t)len, .lkey = c->rdma.mr->lkey, .rkey = k->key }) ? 0 : -ENOMEM;
 }
 
 /* The reply does not fit what the call offered: the client gets an error in its place. */
@@ -265,7 +265,7 @@ static int refuse(struct call *k, enum rpr_verdict v)
 	int r = rpr_plain_error(c, k->header.xid, v, c->conf.credits);
 
 	release(k);
-	return r ? rpr_end(c, -r, "an error cannot be sent (%s)", strerror(-r)) : 0;
+	return r ? ulp_end(&c->rdma, -r, "an error cannot be sent (%s)", strerror(-r)) : 0;
 }
 
 int rpr_server_reply(struct rpr_conn *c, struct rpr_buf *buf)
@@ -291,5 +291,5 @@ int rpr_server_reply(struct rpr_conn *c, struct rpr_buf *buf)
 	if (!r)
 		r = rpr_sendq_add(&c->sendq, &k->job);
 	c->counts.replies++;
-	return r ? rpr_end(c, -r, "a reply cannot be sent (%s)", strerror(-r)) : 0;
+	return r ? ulp_end(&c->rdma, -r, "a reply cannot be sent (%s)", strerror(-r)) : 0;
 }

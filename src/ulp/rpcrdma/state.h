@@ -10,8 +10,6 @@
 #include "ulp/rpcrdma/nfs.h"
 #include "ulp/rpcrdma/private.h"
 
-#include <rdma/rdma_cma.h>
-
 #define RPR_BACK_CREDITS 16   /* receives for the backward direction, and most calls in it */
 #define RPR_PLAINS 32         /* messages of the backward direction and errors that are under way */
 #define RPR_SQ_DEPTH 256
@@ -36,20 +34,13 @@ struct rpr_client;
 struct rpr_server;
 
 struct rpr_conn {
+	struct ulp_conn rdma;         /* its memory: receives, then Sends, each of conf.inline_size */
 	struct rpr_conf conf;
 	const struct rpr_ops *ops;
 	void *user;
-	struct rdma_event_channel *events;
-	struct rdma_cm_id *id;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
 	struct rpr_private peer;
 	uint32_t send_max;            /* longest inline message that the peer takes */
 	bool established, windows;
-	uint8_t *memory;              /* receives, then Sends, each of conf.inline_size */
-	size_t memory_len;
-	struct ibv_mr *mr;
 	unsigned nr_recv, nr_call;    /* receives; call or reply messages */
 	struct rpr_plain plain[RPR_PLAINS];
 	struct rpr_plain *plain_free;
@@ -60,12 +51,8 @@ struct rpr_conn {
 	struct rpr_server *server;
 	struct rpr_header header;     /* of the message that is being looked at */
 	struct rpr_counts counts;
-	int error;                    /* the connection has ended */
-	char why[RPR_WHY_MAX];
 };
 
-/* Ends the connection with a sentence, unless it has ended. Returns -err. */
-int rpr_end(struct rpr_conn *c, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Ends it because of a rule that the peer broke. */
 int rpr_end_rule(struct rpr_conn *c, enum rpr_verdict v);
 

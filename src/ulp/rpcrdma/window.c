@@ -15,7 +15,7 @@ static int window_bind(struct rpr_conn *c, struct rpr_window *w, struct rpr_job 
 		const uint8_t *at, uint32_t len, unsigned access)
 {
 	if (!w->mw) {
-		w->mw = ibv_alloc_mw(c->pd, IBV_MW_TYPE_2);
+		w->mw = ibv_alloc_mw(c->rdma.pd, IBV_MW_TYPE_2);
 		if (!w->mw)
 			return -errno;
 		w->key = w->mw->rkey;
@@ -33,7 +33,7 @@ int rpr_window_open(struct rpr_conn *c, struct rpr_window *w, struct rpr_job *jo
 {
 	if (c->windows)
 		return window_bind(c, w, job, buf, at, len, access);
-	w->mr = ibv_reg_mr(c->pd, (void *)(uintptr_t)at, len, (int)access | IBV_ACCESS_LOCAL_WRITE);
+	w->mr = ibv_reg_mr(c->rdma.pd, (void *)(uintptr_t)at, len, (int)access | IBV_ACCESS_LOCAL_WRITE);
 	if (!w->mr)
 		return -errno;
 	w->key = w->mr->rkey;

@@ -8,17 +8,17 @@
 
 static uint8_t *receive_memory(const struct sdp_conn *c, uint32_t i)
 {
-	return c->memory + (size_t)i * c->conf.receive_size;
+	return c->rdma.memory + (size_t)i * c->conf.receive_size;
 }
 
 int sdp_post_receive(struct sdp_conn *c, uint32_t i)
 {
-	struct ibv_sge sge = { (uintptr_t)receive_memory(c, i), c->conf.receive_size, c->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)receive_memory(c, i), c->conf.receive_size, c->rdma.mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = sdp_work_id(SDP_WORK_RECEIVE, i), .sg_list = &sge, .num_sge = 1 }, *bad;
-	int r = ibv_post_recv(c->id->qp, &wr, &bad);
+	int r = ibv_post_recv(c->rdma.id->qp, &wr, &bad);
 
 	if (r)
-		return sdp_fail(c, r, "a receive cannot be posted (%s)", strerror(r));
+		return ulp_end(&c->rdma, r, "a receive cannot be posted (%s)", strerror(r));
 	sdp_flow_posted(&c->flow, 1);
 	return 0;
 }
@@ -51,7 +51,7 @@ static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
 	case WIRE_SDP_DISCONN:
 		return take_disconn(c);
 	case WIRE_SDP_ABORT_CONN:
-		return sdp_fail(c, ECONNRESET, "the peer aborts the connection");
+		return ulp_end(&c->rdma, ECONNRESET, "the peer aborts the connection");
 	case WIRE_SDP_SEND_SM:
 	case WIRE_SDP_RDMA_RD_COMPL:
 		return sdp_source_answered(c, m);
@@ -86,7 +86,7 @@ int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
 		v = sdp_flow_arrived(&c->flow, &m);
 	if (v)
 		return sdp_fail_rule(c, v);
-	c->spoken = sdp_now_ms();
+	c->spoken = ulp_now_ms();
 	if (m.mid & 0xf0) {
 		r = take_payload(c, &m, i);
 		return !r && m.mid == WIRE_SDP_SRC_AVAIL ? sdp_sink_open(c, &m) : r;

@@ -13,7 +13,5 @@ int sdp_cm_connect(struct sdp_conn *c, int timeout_ms);
 int sdp_cm_adopt(struct sdp_conn *c, struct rdma_cm_id *id, const void *data, size_t len);
 /* Sends the HelloAck and waits until the connection stands. */
 int sdp_cm_accept(struct sdp_conn *c, int timeout_ms);
-/* Looks at the events that have come; the end of the connection is no error here. */
-int sdp_cm_progress(struct sdp_conn *c);
 
 #endif

@@ -7,10 +7,8 @@
 #include "ulp/sdp/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #define POLL_BATCH 32
 
@@ -33,52 +31,24 @@ static struct sdp_conn *create(const struct sdp_conf *conf, char *why)
 		c->items = calloc(conf->depth + 1u, sizeof(*c->items));
 	if (c && c->items) {
 		c->conf = *conf;
-		c->spoken = sdp_now_ms();
+		c->spoken = ulp_now_ms();
 		return c;
 	}
 	free(c);
-	snprintf(why, SDP_WHY_MAX, "the configuration of the connection is invalid, or there is no memory");
+	snprintf(why, ULP_WHY_MAX, "the configuration of the connection is invalid, or there is no memory");
 	return NULL;
-}
-
-static int make_queues(struct sdp_conn *c)
-{
-	c->pd = ibv_alloc_pd(c->id->verbs);
-	if (!c->pd)
-		return sdp_fail(c, errno, "no protection domain can be made (%s)", strerror(errno));
-	c->channel = ibv_create_comp_channel(c->id->verbs);
-	if (!c->channel || fcntl(c->channel->fd, F_SETFL, fcntl(c->channel->fd, F_GETFL) | O_NONBLOCK))
-		return sdp_fail(c, errno, "no completion channel can be made (%s)", strerror(errno));
-	c->cq = ibv_create_cq(c->id->verbs, 2 * c->conf.depth + 2, NULL, c->channel, 0);
-	if (!c->cq || ibv_req_notify_cq(c->cq, 0))
-		return sdp_fail(c, errno, "no completion queue can be made (%s)", strerror(errno));
-	return 0;
-}
-
-static int make_memory(struct sdp_conn *c)
-{
-	void *memory;
-
-	c->memory_len = 2 * (size_t)c->conf.depth * c->conf.receive_size;
-	memory = mmap(NULL, c->memory_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return sdp_fail(c, errno, "no memory for messages");
-	c->memory = memory;
-	c->mr = ibv_reg_mr(c->pd, memory, c->memory_len, IBV_ACCESS_LOCAL_WRITE);
-	return c->mr ? 0 : sdp_fail(c, errno, "the memory of messages cannot be registered (%s); raise the limit of "
-				    "locked memory (ulimit -l)", strerror(errno));
 }
 
 /* Two more than messages: a Read and a look for the peer. */
 static int make_qp(struct sdp_conn *c)
 {
-	struct ibv_qp_init_attr attr = { .send_cq = c->cq, .recv_cq = c->cq, .qp_type = IBV_QPT_RC,
+	struct ibv_qp_init_attr attr = { .send_cq = c->rdma.cq, .recv_cq = c->rdma.cq, .qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = c->conf.depth + 2u, .max_recv_wr = c->conf.depth, .max_send_sge = 1,
 			 .max_recv_sge = 1 } };
 	int r = 0;
 
-	if (rdma_create_qp(c->id, c->pd, &attr))
-		return sdp_fail(c, errno, "no queue pair can be made (%s)", strerror(errno));
+	if (rdma_create_qp(c->rdma.id, c->rdma.pd, &attr))
+		return ulp_end(&c->rdma, errno, "no queue pair can be made (%s)", strerror(errno));
 	for (uint32_t i = 0; i < c->conf.depth && !r; i++)
 		r = sdp_post_receive(c, i);
 	return r;
@@ -86,23 +56,23 @@ static int make_qp(struct sdp_conn *c)
 
 static int prepare(struct sdp_conn *c)
 {
-	int r = make_queues(c);
+	int r = ulp_make_queues(&c->rdma, 2u * c->conf.depth + 2);
 
 	if (!r)
-		r = make_memory(c);
+		r = ulp_make_memory(&c->rdma, 2 * (size_t)c->conf.depth * c->conf.receive_size);
 	return r ? r : make_qp(c);
 }
 
 static struct sdp_conn *give_up(struct sdp_conn *c, int *ret_err, char *why)
 {
-	snprintf(why, SDP_WHY_MAX, "%s", c->why);
-	*ret_err = c->error;
+	snprintf(why, ULP_WHY_MAX, "%s", c->rdma.why);
+	*ret_err = c->rdma.error;
 	sdp_conn_close(c);
 	return NULL;
 }
 
 struct sdp_conn *sdp_connect(const struct sockaddr *from, const struct sockaddr *to, const struct sdp_conf *conf,
-			     int timeout_ms, int *ret_err, char why[SDP_WHY_MAX])
+			     int timeout_ms, int *ret_err, char why[ULP_WHY_MAX])
 {
 	struct sdp_conn *c = create(conf, why);
 
@@ -113,7 +83,7 @@ struct sdp_conn *sdp_connect(const struct sockaddr *from, const struct sockaddr 
 }
 
 struct sdp_conn *sdp_accept(struct rdma_cm_id *id, const void *data, size_t len, const struct sdp_conf *conf,
-			    int timeout_ms, char why[SDP_WHY_MAX])
+			    int timeout_ms, char why[ULP_WHY_MAX])
 {
 	struct sdp_conn *c = create(conf, why);
 	int err;
@@ -132,26 +102,12 @@ void sdp_conn_close(struct sdp_conn *c)
 {
 	if (c->established && !c->disconnected)
 		sdp_abort(c);
-	if (c->id && c->id->qp)
-		rdma_destroy_qp(c->id);
+	ulp_destroy_qp(&c->rdma);
 	if (c->source.mr)
 		ibv_dereg_mr(c->source.mr);
 	if (c->sink.mr)
 		ibv_dereg_mr(c->sink.mr);
-	if (c->mr)
-		ibv_dereg_mr(c->mr);
-	if (c->cq)
-		ibv_destroy_cq(c->cq);
-	if (c->channel)
-		ibv_destroy_comp_channel(c->channel);
-	if (c->pd)
-		ibv_dealloc_pd(c->pd);
-	if (c->id)
-		rdma_destroy_id(c->id);
-	if (c->events)
-		rdma_destroy_event_channel(c->events);
-	if (c->memory)
-		munmap(c->memory, c->memory_len);
+	ulp_destroy(&c->rdma);
 	free(c->source.stage);
 	free(c->sink.stage);
 	free(c->items);
@@ -162,15 +118,15 @@ void sdp_conn_close(struct sdp_conn *c)
 
 void sdp_conn_fds(const struct sdp_conn *c, struct pollfd fds[SDP_CONN_FDS])
 {
-	fds[0] = (struct pollfd){ .fd = c->channel->fd, .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = c->events->fd, .events = POLLIN };
+	fds[0] = (struct pollfd){ .fd = c->rdma.channel->fd, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = c->rdma.events->fd, .events = POLLIN };
 }
 
 int sdp_conn_wait(const struct sdp_conn *c)
 {
 	int64_t due[] = { sdp_source_due(c), c->end_until,
 			  c->conf.keepalive_s ? c->spoken + c->conf.keepalive_s * (int64_t)1000 : 0 };
-	int64_t now = sdp_now_ms(), first = 0;
+	int64_t now = ulp_now_ms(), first = 0;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
 		if (due[i] && (!first || due[i] < first))
@@ -186,7 +142,7 @@ static int complete(struct sdp_conn *c, const struct ibv_wc *wc)
 		/* What was under way when the connection ended. */
 		if (wc->status == IBV_WC_WR_FLUSH_ERR)
 			return 0;
-		return sdp_fail(c, ECONNRESET, "a work request failed (%s)", ibv_wc_status_str(wc->status));
+		return ulp_end(&c->rdma, ECONNRESET, "a work request failed (%s)", ibv_wc_status_str(wc->status));
 	}
 	switch ((enum sdp_work)(wc->wr_id >> 32)) {
 	case SDP_WORK_RECEIVE:
@@ -206,7 +162,7 @@ static int poll_queue(struct sdp_conn *c)
 	struct ibv_wc wc[POLL_BATCH];
 	int n, r = 0;
 
-	while (!r && (n = ibv_poll_cq(c->cq, POLL_BATCH, wc)) > 0)
+	while (!r && (n = ibv_poll_cq(c->rdma.cq, POLL_BATCH, wc)) > 0)
 		for (int i = 0; i < n && !r; i++)
 			r = complete(c, &wc[i]);
 	return r;
@@ -220,12 +176,12 @@ static int drain(struct sdp_conn *c)
 	int r = poll_queue(c);
 	unsigned events = 0;
 
-	while (!ibv_get_cq_event(c->channel, &cq, &context))
+	while (!ibv_get_cq_event(c->rdma.channel, &cq, &context))
 		events++;
 	if (events)
-		ibv_ack_cq_events(c->cq, events);
-	if (!r && ibv_req_notify_cq(c->cq, 0))
-		return sdp_fail(c, errno, "the completion queue cannot be armed (%s)", strerror(errno));
+		ibv_ack_cq_events(c->rdma.cq, events);
+	if (!r && ibv_req_notify_cq(c->rdma.cq, 0))
+		return ulp_end(&c->rdma, errno, "the completion queue cannot be armed (%s)", strerror(errno));
 	return r ? r : poll_queue(c);
 }
 
@@ -268,7 +224,7 @@ static int send_update(struct sdp_conn *c)
 /* The end that had sent DisConn first disconnects; the other one waits for it, within bounds. */
 static int finish(struct sdp_conn *c)
 {
-	int64_t now = sdp_now_ms();
+	int64_t now = ulp_now_ms();
 
 	if (!c->end_sent || !c->end_got || c->under_way || c->disconnected)
 		return 0;
@@ -276,7 +232,7 @@ static int finish(struct sdp_conn *c)
 		c->end_until = now + (c->end_by_us ? 0 : SDP_END_MS);
 	if (now < c->end_until)
 		return 0;
-	rdma_disconnect(c->id);
+	rdma_disconnect(c->rdma.id);
 	c->end_by_us = false;
 	c->end_until = now + SDP_END_MS;
 	return 0;
@@ -286,14 +242,14 @@ static int keep_alive(struct sdp_conn *c)
 {
 	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_KEEPALIVE, 0), .opcode = IBV_WR_RDMA_WRITE,
 				  .send_flags = IBV_SEND_SIGNALED }, *bad;
-	int64_t now = sdp_now_ms();
+	int64_t now = ulp_now_ms();
 	int r;
 
 	if (!c->conf.keepalive_s || now < c->spoken + c->conf.keepalive_s * (int64_t)1000)
 		return 0;
 	c->spoken = now;
-	r = ibv_post_send(c->id->qp, &wr, &bad);
-	return r ? sdp_fail(c, r, "a look for the peer cannot be posted (%s)", strerror(r)) : 0;
+	r = ibv_post_send(c->rdma.id->qp, &wr, &bad);
+	return r ? ulp_end(&c->rdma, r, "a look for the peer cannot be posted (%s)", strerror(r)) : 0;
 }
 
 static int send_due(struct sdp_conn *c)
@@ -310,24 +266,24 @@ static int send_due(struct sdp_conn *c)
 
 int sdp_conn_progress(struct sdp_conn *c)
 {
-	int r = c->error ? -c->error : sdp_cm_progress(c);
+	int r = c->rdma.error ? -c->rdma.error : ulp_take_events(&c->rdma);
 
 	/* What came before the end of the connection is in the completion queue. */
 	if (!r)
 		r = drain(c);
 	if (!r && c->disconnected && !(c->end_sent && c->end_got))
-		return sdp_fail(c, ECONNRESET, "the peer has disconnected");
+		return ulp_end(&c->rdma, ECONNRESET, "the peer has disconnected");
 	return r || c->disconnected ? r : send_due(c);
 }
 
 const char *sdp_conn_why(const struct sdp_conn *c)
 {
-	return c->why;
+	return c->rdma.why;
 }
 
 int sdp_conn_failed(const struct sdp_conn *c)
 {
-	return c->error;
+	return c->rdma.error;
 }
 
 void sdp_conn_names(const struct sdp_conn *c, struct sockaddr_storage *ret_local, struct sockaddr_storage *ret_peer)
@@ -413,8 +369,8 @@ void sdp_abort(struct sdp_conn *c)
 		return;
 	if (!c->end_sent && sdp_may_post(c, SDP_FOR_CONTROL))
 		sdp_post(c, &m);
-	rdma_disconnect(c->id);
-	sdp_fail(c, ECONNABORTED, "the program ends the connection before its octets are taken");
+	rdma_disconnect(c->rdma.id);
+	ulp_end(&c->rdma, ECONNABORTED, "the program ends the connection before its octets are taken");
 	c->disconnected = true;
 }
 

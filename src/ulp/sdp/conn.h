@@ -13,6 +13,8 @@
 #ifndef ULP_SDP_CONN_H
 #define ULP_SDP_CONN_H
 
+#include "ulp/conn.h"
+
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,10 +23,8 @@
 
 #define SDP_CONN_FDS 2
 #define SDP_PORT_SPACE 0x0001           /* RDMA_PS_SDP in the kernel */
-#define SDP_WHY_MAX 320
 #define SDP_STAGE (256 * 1024)          /* longest advertisement that is sent, and longest RDMA Read */
 
-struct rdma_cm_id;
 struct sdp_conn;
 
 struct sdp_conf {
@@ -51,10 +51,10 @@ struct sdp_counts {
  * after at most timeout_ms. Returns the connection, or NULL: *ret_err is a positive errno, why a sentence.
  */
 struct sdp_conn *sdp_connect(const struct sockaddr *from, const struct sockaddr *to, const struct sdp_conf *conf,
-			     int timeout_ms, int *ret_err, char why[SDP_WHY_MAX]);
+			     int timeout_ms, int *ret_err, char why[ULP_WHY_MAX]);
 /* Accepts a request with its private data; the identifier becomes the connection's, also on failure. */
 struct sdp_conn *sdp_accept(struct rdma_cm_id *id, const void *data, size_t len, const struct sdp_conf *conf,
-			    int timeout_ms, char why[SDP_WHY_MAX]);
+			    int timeout_ms, char why[ULP_WHY_MAX]);
 /* Frees the connection; one that is not over is aborted. */
 void sdp_conn_close(struct sdp_conn *c);
 

@@ -4,7 +4,7 @@
 /* The sink of an iWARP Read is written by the peer's answer, with a key of its own (RFC 5040, 4). */
 static int read_access(const struct sdp_conn *c)
 {
-	bool iwarp = c->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	bool iwarp = c->rdma.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 
 	return IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
 }
@@ -56,10 +56,10 @@ static int read_next(struct sdp_conn *c)
 	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_READ, 0), .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
 				  .wr.rdma = { k->vaddr, k->rkey } }, *bad;
-	int r = ibv_post_send(c->id->qp, &wr, &bad);
+	int r = ibv_post_send(c->rdma.id->qp, &wr, &bad);
 
 	if (r)
-		return sdp_fail(c, r, "an RDMA Read cannot be posted (%s)", strerror(r));
+		return ulp_end(&c->rdma, r, "an RDMA Read cannot be posted (%s)", strerror(r));
 	k->reads = sge.length;
 	k->reading = true;
 	return 0;

@@ -24,7 +24,7 @@ int sdp_source_advertise(struct sdp_conn *c, uint32_t len)
 	s->state = m.payload_len == len ? SDP_ADVERT_NONE : SDP_ADVERT_SENT;
 	s->len = len;
 	s->done = m.payload_len;
-	s->until = sdp_now_ms() + c->conf.advert_ms;
+	s->until = ulp_now_ms() + c->conf.advert_ms;
 	c->counts.src_avail++;
 	c->counts.sent += len;
 	return sdp_post(c, &m);
@@ -49,7 +49,7 @@ int sdp_source_answered(struct sdp_conn *c, const struct sdp_msg *m)
 		s->state = SDP_ADVERT_NONE;
 		c->counts.rd_compl++;
 	} else if (s->state == SDP_ADVERT_SENT) {
-		s->until = sdp_now_ms() + c->conf.advert_ms;
+		s->until = ulp_now_ms() + c->conf.advert_ms;
 	}
 	return 0;
 }
@@ -79,7 +79,7 @@ int sdp_source_progress(struct sdp_conn *c)
 
 	if (s->state == SDP_ADVERT_COPY)
 		return copy(c);
-	if (s->state != SDP_ADVERT_SENT || sdp_now_ms() < s->until || !sdp_may_post(c, SDP_FOR_CONTROL))
+	if (s->state != SDP_ADVERT_SENT || ulp_now_ms() < s->until || !sdp_may_post(c, SDP_FOR_CONTROL))
 		return 0;
 	s->state = SDP_ADVERT_CANCELLED;
 	c->counts.cancelled++;

@@ -2,51 +2,27 @@
 #include "ulp/sdp/state.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-int sdp_fail(struct sdp_conn *c, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!c->error) {
-		c->error = err ? err : EIO;
-		va_start(ap, fmt);
-		vsnprintf(c->why, sizeof(c->why), fmt, ap);
-		va_end(ap);
-	}
-	return -c->error;
-}
 
 int sdp_fail_rule(struct sdp_conn *c, enum sdp_verdict v)
 {
-	return sdp_fail(c, EPROTO, "the peer broke a rule of SDP: %s", sdp_rules[v]);
-}
-
-int64_t sdp_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return ulp_end(&c->rdma, EPROTO, "the peer broke a rule of SDP: %s", sdp_rules[v]);
 }
 
 bool sdp_may_post(const struct sdp_conn *c, enum sdp_use use)
 {
-	return !c->error && c->under_way < c->conf.depth && sdp_flow_may_send(&c->flow, use);
+	return !c->rdma.error && c->under_way < c->conf.depth && sdp_flow_may_send(&c->flow, use);
 }
 
 uint8_t *sdp_next_message(const struct sdp_conn *c)
 {
-	return c->memory + (size_t)(c->conf.depth + c->send_next) * c->conf.receive_size;
+	return c->rdma.memory + (size_t)(c->conf.depth + c->send_next) * c->conf.receive_size;
 }
 
 int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 {
 	uint8_t *at = sdp_next_message(c);
-	struct ibv_sge sge = { (uintptr_t)at, 0, c->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)at, 0, c->rdma.mr->lkey };
 	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_MESSAGE, c->send_next), .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
 	int r;
@@ -55,19 +31,19 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 	sge.length = (uint32_t)sdp_msg_put(at, m);
 	if (m->oob_pres || m->oob_pend)
 		wr.send_flags |= IBV_SEND_SOLICITED;
-	r = ibv_post_send(c->id->qp, &wr, &bad);
+	r = ibv_post_send(c->rdma.id->qp, &wr, &bad);
 	if (r)
-		return sdp_fail(c, r, "a message cannot be posted (%s)", strerror(r));
+		return ulp_end(&c->rdma, r, "a message cannot be posted (%s)", strerror(r));
 	c->send_next = (c->send_next + 1) % c->conf.depth;
 	c->under_way++;
-	c->spoken = sdp_now_ms();
+	c->spoken = ulp_now_ms();
 	return 0;
 }
 
 int sdp_owe(struct sdp_conn *c, uint8_t mid, uint32_t number)
 {
 	if (c->nr_owed == SDP_OWED_MAX)
-		return sdp_fail(c, EPROTO, "the peer asks for more answers than it gives credits for");
+		return ulp_end(&c->rdma, EPROTO, "the peer asks for more answers than it gives credits for");
 	c->owed[c->nr_owed++] = (struct sdp_owed){ mid, number };
 	return 0;
 }
@@ -88,6 +64,6 @@ int sdp_stage(struct sdp_conn *c, uint8_t **stage, struct ibv_mr **mr, int acces
 	if (!*stage)
 		*stage = malloc(SDP_STAGE);
 	if (*stage)
-		*mr = ibv_reg_mr(c->pd, *stage, SDP_STAGE, access);
-	return *mr ? 0 : sdp_fail(c, ENOMEM, "memory for zero copy cannot be registered (%s)", strerror(errno));
+		*mr = ibv_reg_mr(c->rdma.pd, *stage, SDP_STAGE, access);
+	return *mr ? 0 : ulp_end(&c->rdma, ENOMEM, "memory for zero copy cannot be registered (%s)", strerror(errno));
 }

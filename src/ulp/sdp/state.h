@@ -6,8 +6,6 @@
 #include "ulp/sdp/conn.h"
 #include "ulp/sdp/flow.h"
 
-#include <rdma/rdma_cma.h>
-
 #define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
 #define SDP_END_MS 10000                /* for the peer's part of the end */
 
@@ -55,15 +53,8 @@ struct sdp_owed {
 };
 
 struct sdp_conn {
+	struct ulp_conn rdma;           /* its memory: receives, then messages to be sent */
 	struct sdp_conf conf;
-	struct rdma_event_channel *events;
-	struct rdma_cm_id *id;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
-	struct ibv_mr *mr;
-	uint8_t *memory;                /* receives, then messages to be sent */
-	size_t memory_len;
 	struct sdp_flow flow;
 	uint32_t send_max;              /* longest message that the peer takes */
 	uint32_t send_next, under_way;  /* messages */
@@ -76,18 +67,14 @@ struct sdp_conn {
 	struct sockaddr_storage local, peer;
 	int64_t spoken;                 /* when the last message left or came */
 	int64_t end_until;              /* for the peer's part of the end; 0: not begun */
+	bool active;                    /* this end connects */
 	bool established, disconnected;
 	bool end_wanted, end_sent, end_got, end_by_us;
 	struct sdp_counts counts;
-	int error;
-	char why[SDP_WHY_MAX];
 };
 
-/* Ends the connection with a sentence, unless it has ended. Returns -err. */
-int sdp_fail(struct sdp_conn *c, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* ... because of a rule that the peer broke. */
+/* Ends it because of a rule that the peer broke. */
 int sdp_fail_rule(struct sdp_conn *c, enum sdp_verdict v);
-int64_t sdp_now_ms(void);
 
 /* A message of the source or the sink, or control. It needs a credit for `use` and a free message: sdp_may_post(). */
 bool sdp_may_post(const struct sdp_conn *c, enum sdp_use use);

@@ -174,7 +174,7 @@ static void rdma_to_tcp(struct rpg_client *client, struct bridge *b)
 {
 	const struct rpg_conf *conf = client->conf;
 	int fd = rpg_tcp_connect(&conf->to.addr, conf->to.len, RPG_TIMEOUT_MS);
-	char why[RPR_WHY_MAX];
+	char why[ULP_WHY_MAX];
 
 	if (fd < 0) {
 		say_unreached(b, strerror(-fd));
@@ -194,7 +194,7 @@ static void rdma_to_tcp(struct rpg_client *client, struct bridge *b)
 static void tcp_to_rdma(struct rpg_client *client, struct bridge *b)
 {
 	const struct rpg_conf *conf = client->conf;
-	char why[RPR_WHY_MAX];
+	char why[ULP_WHY_MAX];
 
 	b->c = rpr_connect((const struct sockaddr *)&conf->to.addr, &conf->rdma, &ops, b, RPG_TIMEOUT_MS, why);
 	if (b->c) {

@@ -107,7 +107,7 @@ static void read_options(int argc, char **argv)
 static void open_listener(void)
 {
 	struct sockaddr_storage at = conf.listen.addr;
-	char why[RPR_WHY_MAX] = "", text[RPG_TEXT_MAX];
+	char why[ULP_WHY_MAX] = "", text[RPG_TEXT_MAX];
 
 	if (conf.listen.is_rdma) {
 		listener = ulp_listen((struct sockaddr *)&at, RDMA_PS_TCP, -1, MAX_CONNS);

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a connection of every upper-layer protocol has: an identifier with an event channel of its own, queues, one region
+ * of memory for messages, and why it ended. The protocol's own structure begins with it.
+ *
+ * Each call that returns int gives 0, or a negative errno and leaves a sentence by ulp_end().
+ */
+#ifndef ULP_CONN_H
+#define ULP_CONN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <rdma/rdma_cma.h>
+
+#define ULP_WHY_MAX 320
+
+struct ulp_conn {
+	/* What an event means; set by the protocol. Events that it does not know are for ulp_unexpected(). */
+	int (*take_event)(struct ulp_conn *u, const struct rdma_cm_event *ev);
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	uint8_t *memory;
+	size_t memory_len;
+	struct ibv_mr *mr;              /* of the memory, for local writes */
+	int error;                      /* positive errno: the connection has ended */
+	char why[ULP_WHY_MAX];
+};
+
+/* Ends the connection with a sentence, unless it has ended. Returns -err. */
+int ulp_end(struct ulp_conn *u, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int64_t ulp_now_ms(void);
+
+/* --- connecting --- */
+
+/* Opens the event channel, without blocking. */
+int ulp_open(struct ulp_conn *u);
+/* Finds the way to an address. */
+int ulp_resolve(struct ulp_conn *u, const struct sockaddr *to, int timeout_ms);
+/* Takes over the identifier of a request; it becomes the connection's, also on failure. */
+int ulp_adopt(struct ulp_conn *u, struct rdma_cm_id *id);
+/* Waits for an event, and takes those before it. */
+int ulp_await(struct ulp_conn *u, enum rdma_cm_event_type wanted, int timeout_ms);
+/* Takes the events that have come. */
+int ulp_take_events(struct ulp_conn *u);
+/* Ends the connection for an event that the protocol does not expect; `otherwise` is the errno where it has none. */
+int ulp_unexpected(struct ulp_conn *u, const struct rdma_cm_event *ev, int otherwise);
+
+/* --- queues and memory --- */
+
+/* Makes the protection domain, the completion channel and an armed completion queue of so many entries. */
+int ulp_make_queues(struct ulp_conn *u, unsigned entries);
+/* Makes and registers memory. */
+int ulp_make_memory(struct ulp_conn *u, size_t len);
+
+/* Destroys the queue pair, after which the protocol's own regions may go; and the rest. */
+void ulp_destroy_qp(struct ulp_conn *u);
+void ulp_destroy(struct ulp_conn *u);
+
+#endif
