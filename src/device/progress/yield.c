@@ -159,8 +159,8 @@ void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 	if (!atomic_load_explicit(&a->driver.beat, memory_order_relaxed))
 		atomic_store_explicit(&a->driver.beat, true, memory_order_relaxed);
 	if (did) {
-		/* What comes together with a message that was just found - an acknowledgement leaves in front of the request
-		 * that answers - has not been waited for, and says nothing about the yields. */
+		/* A message that comes together with one that was just found - an acknowledgement leaves in front of the
+		 * request that answers - has not been waited for, and says nothing about the yields. */
 		if (idle)
 			found(y);
 		idle = 0;

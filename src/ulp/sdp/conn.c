@@ -139,7 +139,7 @@ static int complete(struct sdp_conn *c, const struct ibv_wc *wc)
 	uint32_t i = (uint32_t)wc->wr_id;
 
 	if (wc->status) {
-		/* What was under way when the connection ended. */
+		/* A request that was under way when the connection ended. */
 		if (wc->status == IBV_WC_WR_FLUSH_ERR)
 			return 0;
 		return ulp_end(&c->rdma, ECONNRESET, "a work request failed (%s)", ibv_wc_status_str(wc->status));
