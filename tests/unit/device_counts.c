@@ -25,7 +25,7 @@ static const char *path_of(const char *below)
 
 static uint64_t read_fd(int fd)
 {
-	char text[21] = "";
+	char text[32] = "";
 
 	CHECK(pread(fd, text, sizeof(text) - 1, 0) > 0);
 	CHECK(strchr(text, '\n'));

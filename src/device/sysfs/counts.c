@@ -19,6 +19,8 @@
 
 #define SUM_MAX 8192 /* octets of a sum file */
 #define LOCK_WAIT_MS 100
+#define LINE_STEP 8 /* octets by which the file of a number grows */
+#define LINE_MAX_LEN 24
 #define PATH_ROOM (UT_RUNDIR_MAX + 160)
 
 #define C(name) ENG_C_##name
@@ -101,6 +103,16 @@ static int write_at_start(int fd, const char *text, size_t n)
 	return r < 0 ? (int)r : r == (long)n ? 0 : -ENOSPC;
 }
 
+/* A file that grew with its number would show a reader beside the writer the first digits alone. So it has room ahead:
+ * the number, and line ends up to a multiple of LINE_STEP. Returns the length. */
+static size_t line(char text[LINE_MAX_LEN], uint64_t v)
+{
+	int n = snprintf(text, LINE_MAX_LEN, "%" PRIu64, v);
+
+	memset(text + n, '\n', LINE_MAX_LEN - (size_t)n);
+	return ((size_t)n + LINE_STEP) / LINE_STEP * LINE_STEP;
+}
+
 static int make_folder(const char *folder, const char *part)
 {
 	char path[PATH_ROOM + 100];
@@ -111,11 +123,14 @@ static int make_folder(const char *folder, const char *part)
 
 static int make_file(const char *folder, const struct dev_count_row *r)
 {
-	int fd = open_in(folder, r, O_WRONLY | O_CREAT | O_EXCL), n;
+	int fd = open_in(folder, r, O_WRONLY | O_CREAT | O_EXCL), n = 0;
+	char text[LINE_MAX_LEN];
+	size_t len = line(text, 0);
 
 	if (fd < 0)
 		return fd == -EEXIST ? 0 : fd;
-	n = r ? write_at_start(fd, "0\n", 2) : 0;
+	if (r)
+		n = write_at_start(fd, text, r->n ? len : strlen("0\n")); /* without sources it stays zero */
 	ut_close(fd);
 	return n;
 }
@@ -203,17 +218,19 @@ static int read_sum(int fd, char text[SUM_MAX])
 
 static void show(const char *folder, const struct dev_count_row *r, const struct sum *s)
 {
+	char text[LINE_MAX_LEN];
 	uint64_t v = value_of(r, s->now);
-	char text[32];
-	int fd, n;
+	size_t was = line(text, value_of(r, s->old)), n = line(text, v);
+	int fd;
 
 	if (v == value_of(r, s->old))
 		return;
 	fd = open_in(folder, r, O_WRONLY);
 	if (fd < 0)
 		return;
-	n = snprintf(text, sizeof(text), "%" PRIu64 "\n", v);
-	write_at_start(fd, text, (size_t)n);
+	if (n > was)
+		DEV_SYS(SYS_pwrite64, fd, text + was, n - was, was);
+	write_at_start(fd, text, n);
 	ut_close(fd);
 }
 

@@ -13,7 +13,8 @@
  *     .counters/DEV/p, h     the files. ports/1/counters and hw_counters have hard links to them, so a reader that keeps
  *                            a descriptor sees each new value, also after the tree was written anew
  *
- * Values are rewritten in place and only grow, so no reader sees a half of one. A file that has gone is not missed.
+ * Values are rewritten in place and only grow. A file has room for the next digits (line ends behind the number), so no
+ * reader sees a half of one. A file that has gone is not missed.
  */
 #ifndef DEVICE_SYSFS_COUNTS_H
 #define DEVICE_SYSFS_COUNTS_H
