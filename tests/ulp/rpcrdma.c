@@ -594,9 +594,16 @@ static void bad_key_client(struct ends *e)
 /* More calls than credits, to a server that answers none of them. */
 static void flood_client(struct ends *e)
 {
+	size_t len;
+
 	raw_open(e);
-	for (uint32_t i = 0; i < RPR_CREDITS_OURS + 1; i++)
-		raw_send(WORDS(i, 1, 1, 0, 0, 0, 0, i, 0, 2, ECHO_PROGRAM, 1, 1, 0, 0, 0, 0));
+	for (uint32_t i = 0; i < RPR_CREDITS_OURS + 1; i++) {
+		uint8_t *message = raw.memory + 128 * (i + 1); /* of its own: it may be sent behind the post */
+
+		len = WORDS(i, 1, 1, 0, 0, 0, 0, i, 0, 2, ECHO_PROGRAM, 1, 1, 0, 0, 0, 0);
+		memmove(message, raw.memory, len);
+		CHECK(!rdma_post_send(raw.id, NULL, message, len, raw.mr, 0));
+	}
 	raw_await_end();
 	raw_close();
 }
