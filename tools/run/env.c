@@ -21,6 +21,7 @@
 
 #define PRELOAD_NAME "libdapple-preload.so"
 #define RSOCKETS_NAME "libdapple-rsockets.so"
+#define RDS_NAME "librds-preload.so"
 
 struct kind {
 	const char *name;
@@ -204,6 +205,8 @@ static void set_preloads(const struct run_env *env, const char *libdir, set_fn *
 		add_preload(&list, libdir, PRELOAD_NAME);
 	if (env->rsockets)
 		add_preload(&list, libdir, RSOCKETS_NAME);
+	if (env->rds)
+		add_preload(&list, libdir, RDS_NAME);
 	set("LD_PRELOAD", list, arg);
 	free(list);
 	/* Programs with the address sanitizer stop if a preloaded library comes
@@ -228,7 +231,7 @@ static void set_lists(const struct run_env *env, const char *libdir, set_fn *set
 		set_joined("LD_LIBRARY_PATH", libdir, path, set, arg);
 	else
 		set("LD_LIBRARY_PATH", path, arg);
-	if (env->preload || env->rsockets)
+	if (env->preload || env->rsockets || env->rds)
 		set_preloads(env, libdir, set, arg);
 }
 
@@ -301,6 +304,8 @@ int run_cmd_env(int argc, char **argv)
 			env.rsockets = true;
 		} else if (strcmp(name, "sdp") == 0) {
 			env.rsockets = env.sdp = true;
+		} else if (strcmp(name, "rds") == 0) {
+			env.rds = true;
 		} else if (strcmp(name, "share") == 0) {
 			env.share = true;
 		} else {

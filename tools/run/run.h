@@ -54,6 +54,7 @@ struct run_env {
 	bool share;		/* --share */
 	bool rsockets;		/* --rsockets or --sdp */
 	bool sdp;		/* --sdp */
+	bool rds;		/* --rds */
 };
 
 /* Returns 0 if this version has the adapter kind, else prints why not and returns an exit code. */

@@ -5,15 +5,13 @@
  * descriptor 3. It detaches itself, takes requests of its own user alone, and exits when it has carried
  * nothing for a while.
  */
+#include "ulp/preload/detach.h"
 #include "ulp/preload/relay.h"
 #include "ulp/preload/request.h"
 #include "ulp/preload/serve.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define IDLE_MS 2000
@@ -54,36 +52,12 @@ static void take(int listener)
 	close(sock);
 }
 
-/* The program's descriptors, terminal, signals and directory are its own affair. */
-static void detach(void)
-{
-	int null = open("/dev/null", O_RDWR);
-	sigset_t none;
-
-	for (int fd = 0; fd < 3; fd++)
-		dup2(null, fd);
-	close_range(RSP_LISTEN_FD + 1, ~0u, 0);
-	fcntl(RSP_LISTEN_FD, F_SETFD, FD_CLOEXEC);
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	setsid();
-	if (chdir("/"))
-		exit(1);
-}
-
 int main(void)
 {
 	struct pollfd p = { RSP_LISTEN_FD, POLLIN, 0 };
-	pid_t pid = fork();
 
-	if (pid)
-		_exit(pid < 0);
-	detach();
+	if (rsp_detach(RSP_LISTEN_FD))
+		_exit(1);
 	for (;;) {
 		if (poll(&p, 1, IDLE_MS) > 0)
 			take(RSP_LISTEN_FD);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapple-rds, the carrier: the process that has the RDS connections of a user's programs under `dapple run --rds`, one for
+ * each network namespace. librds-preload.so starts it with the listener for its requests as descriptor 3. It detaches
+ * itself, takes requests of its own user alone, and exits when there has been nothing to carry for a while.
+ */
+#include "ulp/preload/detach.h"
+#include "ulp/rds/node.h"
+#include "ulp/rds/serve.h"
+
+#include <unistd.h>
+
+#define IDLE_MS 2000
+
+int main(void)
+{
+	static struct rds_node node;
+	int64_t busy_at;
+
+	if (rsp_detach(RDS_LISTEN_FD))
+		_exit(1);
+	if (rds_node_init(&node) || rds_serve(&node, RDS_LISTEN_FD))
+		return 1;
+	for (busy_at = rds_now_ms(); rds_now_ms() - busy_at < IDLE_MS; ) {
+		rds_loop_round(&node.loop, IDLE_MS / 4);
+		if (!rds_node_is_idle(&node))
+			busy_at = rds_now_ms();
+	}
+	return 0;
+}

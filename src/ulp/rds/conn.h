@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A connection: all messages between one local address and one peer's, of whatever sockets and ports. The carrier has it
+ * once for each pair of addresses, and keeps it, and with it the numbers of its messages, as long as it lives; the
+ * transport below connects, loses that and connects again.
+ */
+#ifndef ULP_RDS_CONN_H
+#define ULP_RDS_CONN_H
+
+#include "ulp/rds/flow.h"
+#include "ulp/rds/header.h"
+#include "ulp/rds/record.h"
+
+struct rds_node;
+struct rds_conn;
+struct rds_map;
+
+/* What carries the messages of a connection. TCP today; RDMA joins by a table of its own. */
+struct rds_transport {
+	const char *name;               /* as RDS_INFO_CONNECTIONS names it */
+	int type;                       /* RDS_TRANS_* of linux/rds.h */
+	/* Makes the connection's state, unconnected. NULL: no memory. */
+	struct rds_conn *(*make)(void);
+	/* A message or a map waits: connects if need be, and sends what can be sent. */
+	void (*kick)(struct rds_conn *c);
+	/* True if a part of the first waiting message has been sent. */
+	bool (*has_begun)(const struct rds_conn *c);
+	bool (*is_up)(const struct rds_conn *c);
+	/* Takes what arrives again, after rds_node_arrived() has returned false. */
+	void (*resume)(struct rds_conn *c);
+	/* Ends it and frees its own state, not the flow. */
+	void (*free)(struct rds_conn *c);
+};
+
+/* The transport's structure begins with it. */
+struct rds_conn {
+	const struct rds_transport *via;
+	struct rds_node *node;
+	struct ut_list node_entry;      /* rds_node.conns */
+	struct rsp_addr local, peer;    /* without ports */
+	struct rds_flow flow;
+	struct rds_map *peer_map;
+	bool map_due;                   /* our map has to be sent before anything else */
+	bool paused;                    /* a socket's queue is full */
+};
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/rds/flow.h"
+
+#include <stdlib.h>
+
+void rds_flow_init(struct rds_flow *f)
+{
+	*f = (struct rds_flow){ .next_tx = 1 };
+	ut_list_init(&f->waiting);
+	ut_list_init(&f->unacked);
+}
+
+static void drop(struct rds_flow *f, struct rds_message *m, rds_flow_done *done, void *arg)
+{
+	ut_list_del(&m->node);
+	f->bytes -= m->len;
+	f->nr--;
+	done(arg, m);
+	free(m);
+}
+
+static void cancel(struct rds_flow *f, struct ut_list *list, uint64_t sender,
+		   bool (*match)(const struct rds_message *m, const void *key), const void *key,
+		   const struct rds_message *keep, rds_flow_done *done, void *arg)
+{
+	struct rds_message *m, *tmp;
+
+	ut_list_each_safe(m, tmp, list, node)
+		if (m != keep && (!sender || m->sender == sender) && (!match || match(m, key)))
+			drop(f, m, done, arg);
+}
+
+void rds_flow_cancel(struct rds_flow *f, uint64_t sender, bool (*match)(const struct rds_message *m, const void *key),
+		     const void *key, bool begun, rds_flow_done *done, void *arg)
+{
+	cancel(f, &f->unacked, sender, match, key, NULL, done, arg);
+	cancel(f, &f->waiting, sender, match, key, begun ? rds_flow_next(f) : NULL, done, arg);
+}
+
+void rds_flow_fini(struct rds_flow *f, rds_flow_done *done, void *arg)
+{
+	rds_flow_cancel(f, 0, NULL, NULL, false, done, arg);
+}
+
+struct rds_message *rds_message_new(uint32_t len)
+{
+	struct rds_message *m = malloc(sizeof(*m) + len);
+
+	if (!m)
+		return NULL;
+	*m = (struct rds_message){ .len = len };
+	ut_list_init(&m->node);
+	return m;
+}
+
+void rds_flow_queue(struct rds_flow *f, struct rds_message *m)
+{
+	m->sequence = f->next_tx++;
+	f->bytes += m->len;
+	f->nr++;
+	ut_list_add_tail(&f->waiting, &m->node);
+}
+
+struct rds_message *rds_flow_next(const struct rds_flow *f)
+{
+	return ut_list_first(&f->waiting, struct rds_message, node);
+}
+
+void rds_flow_sent(struct rds_flow *f, uint64_t end)
+{
+	struct rds_message *m = rds_flow_next(f);
+
+	m->end = end;
+	ut_list_del(&m->node);
+	ut_list_add_tail(&f->unacked, &m->node);
+}
+
+void rds_flow_acked(struct rds_flow *f, uint64_t place, rds_flow_done *done, void *arg)
+{
+	struct rds_message *m;
+
+	while ((m = ut_list_first(&f->unacked, struct rds_message, node)) && m->end <= place)
+		drop(f, m, done, arg);
+}
+
+void rds_flow_restart(struct rds_flow *f)
+{
+	struct rds_message *m;
+
+	/* From the last one on, each in front of those that wait: behind it in the ring of the list. */
+	while (!ut_list_empty(&f->unacked)) {
+		m = ut_container(f->unacked.prev, struct rds_message, node);
+		m->retransmitted = true;
+		ut_list_del(&m->node);
+		ut_list_add_tail(f->waiting.next, &m->node);
+	}
+}
+
+void rds_flow_peer(struct rds_flow *f, uint32_t generation)
+{
+	if (!generation)
+		return;
+	if (f->peer_generation && f->peer_generation != generation)
+		f->next_rx = 0;
+	f->peer_generation = generation;
+}
+
+bool rds_flow_arrived(struct rds_flow *f, uint64_t sequence, bool retransmitted)
+{
+	if (sequence < f->next_rx && retransmitted)
+		return false;
+	f->next_rx = sequence + 1;
+	return true;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The messages of one connection, whatever carries them: numbers, what waits, what has been sent and may have to be
+ * sent again, and what has arrived before.
+ *
+ *      rds_flow_queue()        rds_flow_sent()         rds_flow_acked()
+ *   ------------------> waiting -----------> unacknowledged ----------> freed
+ *                          ^                     |
+ *                          +---------------------+  rds_flow_restart(): in their order, marked as retransmitted
+ *
+ * Numbers grow by one with each message of the connection, and outlive the transport's connections. A receiver drops a
+ * retransmitted message with a number below the next one expected, and takes every other: numbers may skip forward,
+ * and a peer that has begun anew begins at 1 without the mark. A peer that says its generation is known to have begun
+ * anew, so that its retransmitted messages are not taken for old ones.
+ */
+#ifndef ULP_RDS_FLOW_H
+#define ULP_RDS_FLOW_H
+
+#include "util/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A message with its payload behind it. Each belongs to one list, or to the part that has taken it. */
+struct rds_message {
+	struct ut_list node;
+	uint64_t sequence;
+	uint64_t sender;        /* number of the socket that is charged for it; 0: none */
+	uint64_t end;           /* place of its end in the transport's stream, once it has been sent */
+	uint32_t len;
+	uint16_t sport, dport;
+	uint16_t paths;         /* extension of a pong */
+	bool retransmitted;
+	uint8_t data[];
+};
+
+struct rds_flow {
+	struct ut_list waiting, unacked;
+	uint64_t next_tx, next_rx;
+	uint32_t peer_generation;       /* 0: not known */
+	size_t bytes;                   /* payload of both lists */
+	unsigned nr;                    /* messages of both lists */
+};
+
+/* Called for each message that has left the lists, before it is freed. */
+typedef void rds_flow_done(void *arg, const struct rds_message *m);
+
+void rds_flow_init(struct rds_flow *f);
+/* Frees all messages. */
+void rds_flow_fini(struct rds_flow *f, rds_flow_done *done, void *arg);
+
+/* Returns a message with room for len octets, or NULL without memory. */
+struct rds_message *rds_message_new(uint32_t len);
+
+/* Numbers the message and appends it to those that wait; it is the flow's from now on. */
+void rds_flow_queue(struct rds_flow *f, struct rds_message *m);
+/* The message to be sent next, or NULL. It stays where it is until rds_flow_sent(). */
+struct rds_message *rds_flow_next(const struct rds_flow *f);
+/* The first waiting message has been given to the transport, whose stream it ends at `end`. */
+void rds_flow_sent(struct rds_flow *f, uint64_t end);
+/* Frees the messages that end at or before this place of the stream. */
+void rds_flow_acked(struct rds_flow *f, uint64_t place, rds_flow_done *done, void *arg);
+/* The transport's connection has ended: all that is unacknowledged waits again. */
+void rds_flow_restart(struct rds_flow *f);
+/*
+ * Frees the messages of a sender that `match` names, all with NULL. The first waiting one stays with `begun`: the
+ * transport has sent a part of it.
+ */
+void rds_flow_cancel(struct rds_flow *f, uint64_t sender, bool (*match)(const struct rds_message *m, const void *key),
+		     const void *key, bool begun, rds_flow_done *done, void *arg);
+
+/* The peer says its generation: with another one than before its numbers begin anew. */
+void rds_flow_peer(struct rds_flow *f, uint32_t generation);
+/* Returns true if an arrived message is new. */
+bool rds_flow_arrived(struct rds_flow *f, uint64_t sequence, bool retransmitted);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/rds/header.h"
+
+#include <string.h>
+
+const char *const rds_rules[RDS_NR_VERDICTS] = {
+	[RDS_GOOD] = "nothing",
+	[RDS_LONG] = "a message is longer than 1 MiB",
+	[RDS_BAD_MAP] = "a congestion map has not 8192 octets",
+	[RDS_NO_ROOM] = "there is no memory for a message",
+};
+
+/* Octets of an extension behind its type. -1: the type is unknown. */
+static int ext_len(uint8_t type)
+{
+	switch (type) {
+	case WIRE_RDS_EXT_VERSION:
+	case WIRE_RDS_EXT_RDMA:
+	case WIRE_RDS_EXT_GENERATION:
+		return 4;
+	case WIRE_RDS_EXT_RDMA_DEST:
+		return 8;
+	case WIRE_RDS_EXT_PATHS:
+		return 2;
+	default:
+		return -1;
+	}
+}
+
+static void get_extensions(struct rds_header *h, const uint8_t *ext)
+{
+	int at = 0, len;
+	uint8_t body[8];
+
+	while (at < WIRE_RDS_EXT_ROOM && (len = ext_len(ext[at])) > 0 && at + 1 + len <= WIRE_RDS_EXT_ROOM) {
+		memcpy(body, ext + at + 1, (size_t)len);
+		if (ext[at] == WIRE_RDS_EXT_PATHS)
+			h->paths = (uint16_t)wire_get_RDS_EXT_PATHS_paths(body);
+		if (ext[at] == WIRE_RDS_EXT_GENERATION)
+			h->generation = (uint32_t)wire_get_RDS_EXT_GENERATION_number(body);
+		at += 1 + len;
+	}
+}
+
+enum rds_verdict rds_header_get(struct rds_header *ret, const uint8_t in[WIRE_RDS_HEADER_LEN])
+{
+	*ret = (struct rds_header){
+		.sequence = wire_get_RDS_HEADER_sequence(in),
+		.ack = wire_get_RDS_HEADER_ack(in),
+		.len = (uint32_t)wire_get_RDS_HEADER_length(in),
+		.sport = (uint16_t)wire_get_RDS_HEADER_source_port(in),
+		.dport = (uint16_t)wire_get_RDS_HEADER_dest_port(in),
+		.map = wire_get_RDS_HEADER_congestion_map(in),
+		.ack_required = wire_get_RDS_HEADER_ack_required(in),
+		.retransmitted = wire_get_RDS_HEADER_retransmitted(in),
+		.credits = (uint8_t)wire_get_RDS_HEADER_credits(in),
+	};
+	get_extensions(ret, wire_get_RDS_HEADER_extensions(in));
+	if (ret->len > RDS_MESSAGE_MAX)
+		return RDS_LONG;
+	return ret->map && ret->len != WIRE_RDS_MAP_LEN ? RDS_BAD_MAP : RDS_GOOD;
+}
+
+static uint8_t *put_extension(uint8_t *at, enum wire_rds_ext type, uint32_t value)
+{
+	uint8_t body[4];
+	int len = ext_len((uint8_t)type);
+
+	if (!value)
+		return at;
+	*at = (uint8_t)type;
+	if (type == WIRE_RDS_EXT_PATHS)
+		wire_put16(body, (uint16_t)value);
+	else
+		wire_set_RDS_EXT_GENERATION_number(body, value);
+	memcpy(at + 1, body, (size_t)len);
+	return at + 1 + len;
+}
+
+void rds_header_put(uint8_t out[WIRE_RDS_HEADER_LEN], const struct rds_header *h)
+{
+	uint8_t ext[WIRE_RDS_EXT_ROOM] = { 0 };
+
+	put_extension(put_extension(ext, WIRE_RDS_EXT_PATHS, h->paths), WIRE_RDS_EXT_GENERATION, h->generation);
+	memset(out, 0, WIRE_RDS_HEADER_LEN);
+	wire_set_RDS_HEADER_sequence(out, h->sequence);
+	wire_set_RDS_HEADER_ack(out, h->ack);
+	wire_set_RDS_HEADER_length(out, h->len);
+	wire_set_RDS_HEADER_source_port(out, h->sport);
+	wire_set_RDS_HEADER_dest_port(out, h->dport);
+	wire_set_RDS_HEADER_congestion_map(out, h->map);
+	wire_set_RDS_HEADER_ack_required(out, h->ack_required);
+	wire_set_RDS_HEADER_retransmitted(out, h->retransmitted);
+	wire_set_RDS_HEADER_credits(out, h->credits);
+	wire_set_RDS_HEADER_extensions(out, ext);
+}

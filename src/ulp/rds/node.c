@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/rds/node.h"
+
+#include "ulp/rds/say.h"
+#include "ulp/rds/tcp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define FIRST_PORT 2                    /* 0 is that of pings, 1 that of probes */
+#define PONGS_MOST 1024                 /* messages that wait: further pings get no answer */
+
+/* --- addresses --- */
+
+bool rds_same_addr(const struct rsp_addr *a, const struct rsp_addr *b)
+{
+	return a->family == b->family && a->scope == b->scope && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+int rds_addr_order(const struct rsp_addr *a, const struct rsp_addr *b)
+{
+	struct rsp_addr x = *a, y = *b;
+
+	rsp_addr_map(&x);
+	rsp_addr_map(&y);
+	return memcmp(x.addr, y.addr, sizeof(x.addr));
+}
+
+const char *rds_addr_text(char to[RDS_ADDR_TEXT], const struct rsp_addr *a)
+{
+	return inet_ntop(a->family, a->addr, to, RDS_ADDR_TEXT) ? to : "?";
+}
+
+struct rds_home *rds_home_find(struct rds_node *n, const struct rsp_addr *addr)
+{
+	struct rds_home *h;
+
+	ut_list_each(h, &n->homes, node_entry)
+		if (rds_same_addr(&h->addr, addr))
+			return h;
+	return NULL;
+}
+
+static void home_ready(struct rds_watch *w, uint32_t events)
+{
+	struct rds_home *h = ut_container(w, struct rds_home, watch);
+
+	rds_tcp_accept(h->node, w->fd, &h->addr);
+}
+
+int rds_home_open(struct rds_node *n, const struct rsp_addr *addr)
+{
+	struct rds_home *h = rds_home_find(n, addr) ? NULL : calloc(1, sizeof(*h));
+	char text[RDS_ADDR_TEXT];
+	int r;
+
+	if (!h)
+		return rds_home_find(n, addr) ? 0 : -ENOMEM;
+	*h = (struct rds_home){ .node = n, .addr = *addr, .map = rds_map_make(n->maps, addr) };
+	h->addr.port = 0;
+	h->watch = (struct rds_watch){ rds_tcp_listen(addr), EPOLLIN, home_ready };
+	r = h->watch.fd < 0 ? h->watch.fd : !h->map ? -ENOBUFS : rds_watch_add(&n->loop, &h->watch);
+	if (!r) {
+		ut_list_add_tail(&n->homes, &h->node_entry);
+		return 0;
+	}
+	if (r == -EADDRINUSE)
+		rds_say("RDS address %s: TCP port %u is taken: no socket can be bound there; use another address, as each user "
+			"and Linux's rds_tcp need one of their own", rds_addr_text(text, addr), WIRE_RDS_TCP_PORT);
+	rds_watch_close(&n->loop, &h->watch);
+	free(h);
+	return r;
+}
+
+struct rds_sock *rds_node_find(struct rds_node *n, const struct rsp_addr *addr)
+{
+	struct rds_sock *s;
+
+	ut_list_each(s, &n->socks, node_entry)
+		if (s->bound.family && s->bound.port == addr->port && rds_same_addr(&s->bound, addr))
+			return s;
+	return NULL;
+}
+
+/* A port that no socket has at this address. Returns false if there is none. */
+static bool choose_port(struct rds_node *n, struct rsp_addr *addr)
+{
+	uint16_t from = 0;
+
+	if (getrandom(&from, sizeof(from), GRND_NONBLOCK) != sizeof(from))
+		from = (uint16_t)getpid();
+	for (uint32_t i = 0; i <= UINT16_MAX; i++) {
+		uint16_t port = (uint16_t)(from + i);
+
+		addr->port = htons(port);
+		if (port >= FIRST_PORT && !rds_node_find(n, addr))
+			return true;
+	}
+	return false;
+}
+
+int rds_node_bind(struct rds_node *n, struct rds_sock *s, struct rsp_addr *addr)
+{
+	int r = s->bound.family ? -EINVAL : rds_home_open(n, addr);
+
+	if (r)
+		return r;
+	if (addr->port ? rds_node_find(n, addr) != NULL : !choose_port(n, addr))
+		return -EADDRINUSE;
+	s->bound = *addr;
+	return 0;
+}
+
+/* --- connections --- */
+
+static struct rds_conn *find_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer)
+{
+	struct rds_conn *c;
+
+	ut_list_each(c, &n->conns, node_entry)
+		if (rds_same_addr(&c->local, local) && rds_same_addr(&c->peer, peer))
+			return c;
+	return NULL;
+}
+
+struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer)
+{
+	struct rds_conn *c = find_conn(n, local, peer);
+	struct rds_map *map;
+	char text[RDS_ADDR_TEXT];
+
+	if (c)
+		return c;
+	map = n->nr_conns < RDS_CONNS_MAX ? rds_map_make(n->maps, peer) : NULL;
+	if (!map)
+		rds_say("RDS peer %s: the carrier has %u connections: there is none to this one; end programs that use RDS, or "
+			"use another user", rds_addr_text(text, peer), n->nr_conns);
+	c = map ? rds_tcp.make() : NULL;
+	if (!c)
+		return NULL;
+	c->via = &rds_tcp;
+	c->node = n;
+	c->local = *local;
+	c->peer = *peer;
+	c->local.port = c->peer.port = 0;
+	c->peer_map = map;
+	rds_flow_init(&c->flow);
+	ut_list_add_tail(&n->conns, &c->node_entry);
+	n->nr_conns++;
+	return c;
+}
+
+void rds_node_done(void *arg, const struct rds_message *m)
+{
+	struct rds_node *n = arg;
+	struct rds_sock *s;
+
+	if (!m->sender)
+		return;
+	ut_list_each(s, &n->socks, node_entry) {
+		if (s->id != m->sender)
+			continue;
+		s->sent_bytes -= m->len;
+		rds_sock_flow(s);
+		return;
+	}
+}
+
+/* --- messages --- */
+
+/* Gives a message to the socket that it is for. Returns false if that one's queue is full. */
+static bool deliver(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer, struct rds_message *m)
+{
+	struct rsp_addr to = *local, from = *peer;
+	struct rds_sock *s;
+
+	to.port = htons(m->dport);
+	from.port = htons(m->sport);
+	s = rds_node_find(n, &to);
+	if (s)
+		return rds_sock_deliver(s, &from, m);
+	n->counters.recv_drop_no_sock++;
+	free(m);
+	return true;
+}
+
+static void deliver_here(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m)
+{
+	bool is_ping = m->dport == WIRE_RDS_PING_PORT;
+
+	rds_node_done(n, m);
+	m->sender = 0;
+	if (!is_ping) {
+		deliver(n, to, &s->bound, m);
+		return;
+	}
+	m->len = 0;
+	m->dport = m->sport;
+	m->sport = WIRE_RDS_PING_PORT;
+	deliver(n, &s->bound, to, m);
+}
+
+int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m)
+{
+	struct rds_conn *c;
+
+	n->counters.send_queued++;
+	if (rds_home_find(n, to)) {
+		deliver_here(n, s, to, m);
+		return 0;
+	}
+	c = rds_node_conn(n, &s->bound, to);
+	if (!c) {
+		rds_node_done(n, m);
+		free(m);
+		return -ENOBUFS;
+	}
+	rds_flow_queue(&c->flow, m);
+	c->via->kick(c);
+	return 0;
+}
+
+static bool goes_to(const struct rds_message *m, const void *key)
+{
+	const struct rsp_addr *to = key;
+
+	return m->dport == ntohs(to->port);
+}
+
+void rds_node_cancel(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to)
+{
+	struct rds_conn *c;
+
+	ut_list_each(c, &n->conns, node_entry)
+		if (!to || rds_same_addr(&c->peer, to))
+			rds_flow_cancel(&c->flow, s->id, to ? goes_to : NULL, to, c->via->has_begun(c), rds_node_done, n);
+}
+
+static void answer_ping(struct rds_conn *c, const struct rds_header *h)
+{
+	struct rds_message *m;
+
+	c->node->counters.recv_ping++;
+	if (h->sport == WIRE_RDS_PING_PORT || c->flow.nr >= PONGS_MOST)
+		return;
+	m = rds_message_new(0);
+	if (!m)
+		return;
+	m->sport = WIRE_RDS_PING_PORT;
+	m->dport = h->sport;
+	m->paths = h->sport == WIRE_RDS_PROBE_PORT;
+	c->node->counters.send_pong++;
+	rds_flow_queue(&c->flow, m);
+	c->via->kick(c);
+}
+
+bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds_message *m)
+{
+	bool is_pong = h->sport == WIRE_RDS_PING_PORT && h->dport == WIRE_RDS_PROBE_PORT;
+
+	if (!rds_flow_arrived(&c->flow, h->sequence, h->retransmitted))
+		c->node->counters.recv_drop_old_seq++;
+	else if (h->dport == WIRE_RDS_PING_PORT)
+		answer_ping(c, h);
+	else if (!is_pong)
+		return deliver(c->node, &c->local, &c->peer, m);
+	free(m);
+	return true;
+}
+
+/* --- congestion --- */
+
+static void tell_freed(struct rds_node *n, uint64_t freed)
+{
+	struct rds_sock *s;
+
+	rds_maps_changed(n->maps);
+	ut_list_each(s, &n->socks, node_entry)
+		if (freed)
+			rds_sock_updated(s, freed);
+}
+
+void rds_node_map(struct rds_conn *c, const struct rds_header *h, const uint8_t map[WIRE_RDS_MAP_LEN])
+{
+	c->node->counters.cong_update_received++;
+	rds_flow_peer(&c->flow, h->generation);
+	tell_freed(c->node, rds_map_get(c->peer_map, map));
+}
+
+void rds_node_congested(struct rds_node *n, const struct rsp_addr *addr, bool congested)
+{
+	struct rds_home *h = rds_home_find(n, addr);
+	struct rds_conn *c;
+
+	if (!h || !rds_map_set(h->map, ntohs(addr->port), congested))
+		return;
+	tell_freed(n, congested ? 0 : 1ull << ntohs(addr->port) % 64);
+	ut_list_each(c, &n->conns, node_entry) {
+		if (!rds_same_addr(&c->local, addr))
+			continue;
+		c->map_due = true;
+		c->via->kick(c);
+	}
+}
+
+void rds_node_resume(struct rds_node *n)
+{
+	struct rds_conn *c;
+
+	ut_list_each(c, &n->conns, node_entry)
+		if (c->paused)
+			c->via->resume(c);
+}
+
+/* --- the whole --- */
+
+static int make_maps(struct rds_node *n)
+{
+	n->maps_fd = memfd_create("rds-maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (n->maps_fd < 0 || ftruncate(n->maps_fd, sizeof(*n->maps)))
+		return -errno;
+	n->maps = mmap(NULL, sizeof(*n->maps), PROT_READ | PROT_WRITE, MAP_SHARED, n->maps_fd, 0);
+	return n->maps == MAP_FAILED ? -errno : 0;
+}
+
+int rds_node_init(struct rds_node *n)
+{
+	int r;
+
+	*n = (struct rds_node){ .maps_fd = -1 };
+	ut_list_init(&n->socks);
+	ut_list_init(&n->conns);
+	ut_list_init(&n->homes);
+	while (!n->generation)
+		if (getrandom(&n->generation, sizeof(n->generation), 0) < 0)
+			return -errno;
+	r = rds_loop_init(&n->loop);
+	return r ? r : make_maps(n);
+}
+
+bool rds_node_is_idle(const struct rds_node *n)
+{
+	struct rds_conn *c;
+
+	if (!ut_list_empty(&n->socks))
+		return false;
+	ut_list_each(c, &n->conns, node_entry)
+		if (c->flow.nr)
+			return false;
+	return true;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The carrier's state: sockets of programs, local addresses, connections, congestion maps; and the way of a message
+ * between them.
+ *
+ *   socket --rds_node_send()--> destination of this carrier? --yes--> socket (loop-back)
+ *                                        |no
+ *                                   connection --> transport ... transport --rds_node_arrived()--> socket
+ *
+ * A local address belongs to the carrier that listens there from the first bind() on; a second user of the host needs
+ * another address. All of it belongs to one thread.
+ */
+#ifndef ULP_RDS_NODE_H
+#define ULP_RDS_NODE_H
+
+#include "ulp/rds/cong.h"
+#include "ulp/rds/conn.h"
+#include "ulp/rds/loop.h"
+#include "ulp/rds/sock.h"
+
+#define RDS_CONNS_MAX 128               /* connections; a peer beyond is refused */
+
+/* Counters, in the order of RDS_INFO_COUNTERS. */
+#define RDS_COUNTERS(C) C(conn_reset) C(recv_drop_bad_checksum) C(recv_drop_old_seq) C(recv_drop_no_sock) \
+	C(recv_drop_dead_sock) C(recv_queued) C(recv_ping) C(send_queued) C(send_pong) C(cong_update_queued) \
+	C(cong_update_received) C(cong_send_blocked) C(recv_bytes_added_to_socket) C(send_stuck_rm)
+
+struct rds_counters {
+#define RDS_COUNTER_FIELD(name) uint64_t name;
+	RDS_COUNTERS(RDS_COUNTER_FIELD)
+#undef RDS_COUNTER_FIELD
+};
+
+/* A local address at which the carrier takes connections. */
+struct rds_home {
+	struct rds_watch watch;
+	struct ut_list node_entry;      /* rds_node.homes */
+	struct rds_node *node;
+	struct rsp_addr addr;           /* without port */
+	struct rds_map *map;            /* congestion of its ports */
+};
+
+struct rds_node {
+	struct rds_loop loop;
+	struct rds_maps *maps;          /* mapped from maps_fd */
+	int maps_fd;
+	struct ut_list socks, conns, homes;
+	unsigned nr_conns;
+	uint64_t next_sock;
+	uint32_t generation;            /* of this carrier, never 0 */
+	struct rds_counters counters;
+};
+
+/* Returns 0 or a negative errno. */
+int rds_node_init(struct rds_node *n);
+/* True if there is nothing to be kept: no socket, and no message that a peer has yet to acknowledge. */
+bool rds_node_is_idle(const struct rds_node *n);
+/* True if both are the same address; ports are ignored. */
+bool rds_same_addr(const struct rsp_addr *a, const struct rsp_addr *b);
+/* Compares addresses as numbers: below 0 if a is smaller. */
+int rds_addr_order(const struct rsp_addr *a, const struct rsp_addr *b);
+
+/* --- addresses --- */
+
+struct rds_home *rds_home_find(struct rds_node *n, const struct rsp_addr *addr);
+/* Listens at an address, unless this is done. Returns 0 or a negative errno: -EADDRINUSE: another user has it. */
+int rds_home_open(struct rds_node *n, const struct rsp_addr *addr);
+/* The socket that is bound there, or NULL. Port in network order, as in every struct rsp_addr. */
+struct rds_sock *rds_node_find(struct rds_node *n, const struct rsp_addr *addr);
+/* Binds a socket; port 0 becomes one that is free. Returns 0 or a negative errno. */
+int rds_node_bind(struct rds_node *n, struct rds_sock *s, struct rsp_addr *addr);
+
+/* --- messages --- */
+
+/* Sends a message of a socket; it is the node's from now on. Returns 0 or a negative errno: then it is freed. */
+int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m);
+/* Drops a socket's messages that are to go to an address, or to all with NULL. */
+void rds_node_cancel(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to);
+/* The connection of these addresses, made if there is none; NULL: there are too many, or no memory. */
+struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer);
+/* A message has arrived; it is the node's from now on. Returns false if no more is to be taken before resume(). */
+bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds_message *m);
+/* A congestion map has arrived. */
+void rds_node_map(struct rds_conn *c, const struct rds_header *h, const uint8_t map[WIRE_RDS_MAP_LEN]);
+/* A message is acknowledged or dropped: the room that its sender had given to it is free. arg: the node. */
+void rds_node_done(void *arg, const struct rds_message *m);
+
+/* A port of ours has become congested, or is it no longer. */
+void rds_node_congested(struct rds_node *n, const struct rsp_addr *addr, bool congested);
+/* A socket has room again. */
+void rds_node_resume(struct rds_node *n);
+
+/* An address for a sentence. */
+#define RDS_ADDR_TEXT 64
+const char *rds_addr_text(char to[RDS_ADDR_TEXT], const struct rsp_addr *a);
+
+#endif

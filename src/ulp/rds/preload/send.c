@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/rds/preload/send.h"
+
+#include "ulp/rds/cong.h"
+#include "ulp/rds/header.h"
+#include "ulp/rds/preload/address.h"
+#include "ulp/rds/preload/ask.h"
+#include "ulp/rds/preload/sockets.h"
+#include "ulp/rds/preload/vector.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/rds.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SMALL 2048                      /* fits every send buffer */
+#define LOOK_S 1                        /* between looks for the carrier, while a port is congested */
+
+/* --- congestion --- */
+
+/* The carrier's maps, or NULL. A new carrier has new ones. */
+static struct rds_maps *maps_of_carrier(void)
+{
+	struct rds_request q = { .op = RDS_OP_MAPS };
+	struct rds_answer a;
+	struct rds_maps *maps;
+	int fd;
+
+	if (rds_ask(&q, -1, &a, &fd) || fd < 0)
+		return NULL;
+	maps = mmap(NULL, sizeof(*maps), PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	return maps == MAP_FAILED ? NULL : maps;
+}
+
+static struct rds_maps *get_maps(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct rds_maps *maps;
+	struct rds_maps *r;
+
+	pthread_mutex_lock(&lock);
+	if (!maps)
+		maps = maps_of_carrier();
+	r = maps;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+static bool carrier_is_gone(int fd)
+{
+	struct pollfd p = { fd, 0, 0 };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
+}
+
+/* Tells the carrier that this socket waits for news of the port. */
+static void tell_congested(int fd, const struct rsp_addr *to)
+{
+	struct rds_record head = { .kind = RDS_RECORD_CONGESTED, .addr = *to };
+	struct iovec iov = { &head, sizeof(head) };
+
+	rds_pass(fd, &iov, 1, -1, MSG_DONTWAIT);
+}
+
+/* Returns 0 once the port takes messages, -ENOBUFS at once without waiting, or another negative errno. */
+static int await_port(int fd, const struct rsp_addr *to, bool wait)
+{
+	struct rds_maps *maps = get_maps();
+	const struct rds_map *map = maps ? rds_map_find(maps, to) : NULL;
+	struct timespec limit = { .tv_sec = LOOK_S };
+	uint32_t seen;
+
+	while (map) {
+		seen = atomic_load(&maps->changes);
+		if (!rds_map_test(map, ntohs(to->port)))
+			return 0;
+		if (!wait) {
+			tell_congested(fd, to);
+			return -ENOBUFS;
+		}
+		if (syscall(SYS_futex, &maps->changes, FUTEX_WAIT, seen, &limit, NULL, 0) && errno == EINTR)
+			return -EINTR;
+		if (carrier_is_gone(fd))
+			return -ECONNRESET;
+	}
+	return 0;
+}
+
+/* --- what is sent --- */
+
+static bool may_wait(int fd, int flags)
+{
+	return !(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+/* The message's own destination, or that of connect(). */
+static int destination(int fd, const struct msghdr *m, struct rsp_addr *ret)
+{
+	struct rds_request q = { .op = RDS_OP_PEER };
+	struct rds_answer a;
+	struct rsp_addr local;
+	int r;
+
+	if (m->msg_namelen) {
+		r = rds_address(m->msg_name, m->msg_namelen, ret);
+		if (r)
+			return -EINVAL;
+	}
+	if (!rds_bound(fd, &local))
+		return -ENOTCONN;
+	if (!m->msg_namelen) {
+		if (!rds_is_socket(fd, &q))
+			return -EBADF;
+		r = rds_ask(&q, -1, &a, NULL);
+		if (r)
+			return r;
+		*ret = a.addr;
+	}
+	return ret->family == local.family ? 0 : -EOPNOTSUPP;
+}
+
+/* Over TCP there are no RDMA operations, as in Linux. */
+static int check_control(const struct msghdr *m)
+{
+	struct msghdr *h = (struct msghdr *)(uintptr_t)m;
+
+	for (struct cmsghdr *c = m->msg_controllen ? CMSG_FIRSTHDR(h) : NULL; c; c = CMSG_NXTHDR(h, c)) {
+		if (c->cmsg_len < sizeof(*c))
+			return -EINVAL;
+		if (c->cmsg_level != SOL_RDS)
+			continue;
+		return c->cmsg_type >= RDS_CMSG_RDMA_ARGS && c->cmsg_type <= RDS_CMSG_MASKED_ATOMIC_CSWP &&
+		       c->cmsg_type != RDS_CMSG_RDMA_STATUS && c->cmsg_type != RDS_CMSG_CONG_UPDATE ? -EOPNOTSUPP : -EINVAL;
+	}
+	return 0;
+}
+
+static int check_size(int fd, size_t len)
+{
+	if (len > RDS_MESSAGE_MAX)
+		return -EMSGSIZE;
+	return len > SMALL && (int)len > rds_socket_option(fd, SO_SNDBUF) / 2 ? -EMSGSIZE : 0;
+}
+
+static int pass(int fd, const struct rds_record *head, const struct msghdr *m, int flags)
+{
+	struct rds_vector now, rest;
+	int memfd = -1, r;
+
+	rds_vector(&now, head, m, 0, RDS_INLINE);
+	if (head->len > RDS_INLINE) {
+		rds_vector(&rest, NULL, m, RDS_INLINE, head->len - RDS_INLINE);
+		memfd = rds_memfd(rest.iov, rest.nr);
+		if (memfd < 0)
+			return memfd;
+	}
+	r = rds_pass(fd, now.iov, now.nr, memfd, flags & MSG_DONTWAIT);
+	if (memfd >= 0)
+		close(memfd);
+	return r == -EPIPE ? -ECONNRESET : r;
+}
+
+ssize_t rds_send(int fd, const struct msghdr *m, int flags)
+{
+	struct rds_record head = { .kind = RDS_RECORD_DATA };
+	size_t len = 0;
+	int r;
+
+	if (flags & ~(MSG_DONTWAIT | MSG_NOSIGNAL))
+		return -EOPNOTSUPP;
+	if (m->msg_iovlen > RDS_VECTOR_MAX)
+		return -EMSGSIZE;
+	for (size_t i = 0; i < m->msg_iovlen; i++)
+		len += m->msg_iov[i].iov_len;
+	r = destination(fd, m, &head.addr);
+	if (!r)
+		r = check_size(fd, len);
+	if (!r)
+		r = check_control(m);
+	if (!r)
+		r = await_port(fd, &head.addr, may_wait(fd, flags));
+	head.len = (uint32_t)len;
+	if (!r)
+		r = pass(fd, &head, m, flags);
+	return r ? r : (ssize_t)len;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/rds/sock.h"
+
+#include "ulp/rds/node.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/rds.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define READS 16                        /* records of one socket in one round */
+
+/* --- the program's records --- */
+
+/* Reads the octets of a payload behind those of the record. */
+static int read_rest(int fd, uint8_t *to, size_t len)
+{
+	ssize_t n;
+
+	for (size_t at = 0; at < len; at += (size_t)n) {
+		n = pread(fd, to + at, len - at, (off_t)at);
+		if (n <= 0)
+			return n ? -errno : -EPROTO;
+	}
+	return 0;
+}
+
+/* The message of a record, or NULL. */
+static struct rds_message *read_message(const struct rds_record *r, const uint8_t *data, size_t len, int fd)
+{
+	struct rds_message *m;
+
+	if (r->len > RDS_MESSAGE_MAX || len != (r->len < RDS_INLINE ? r->len : RDS_INLINE) ||
+	    (r->len > RDS_INLINE) != (fd >= 0))
+		return NULL;
+	m = rds_message_new(r->len);
+	if (!m)
+		return NULL;
+	memcpy(m->data, data, len);
+	if (!read_rest(fd, m->data + len, r->len - len))
+		return m;
+	free(m);
+	return NULL;
+}
+
+/* The destination of a record: its own, or that of connect(). */
+static const struct rsp_addr *destination(const struct rds_sock *s, const struct rds_record *r)
+{
+	const struct rsp_addr *to = r->addr.family ? &r->addr : &s->peer;
+
+	return to->family && to->family == s->bound.family ? to : NULL;
+}
+
+static void take_data(struct rds_sock *s, const struct rds_record *r, const uint8_t *data, size_t len, int fd)
+{
+	const struct rsp_addr *to = destination(s, r);
+	struct rds_message *m = to ? read_message(r, data, len, fd) : NULL;
+
+	if (!m)
+		return;
+	m->sender = s->id;
+	m->sport = ntohs(s->bound.port);
+	m->dport = ntohs(to->port);
+	s->sent_bytes += m->len;
+	rds_node_send(s->node, s, to, m);
+}
+
+/* A send has met a congested port. The news may have come before this. */
+static void take_congested(struct rds_sock *s, const struct rds_record *r)
+{
+	const struct rds_map *map = rds_map_find(s->node->maps, &r->addr);
+	uint64_t bit = RDS_CONG_MONITOR_MASK(ntohs(r->addr.port));
+
+	s->node->counters.cong_send_blocked++;
+	s->seen = true;
+	s->cong_mask |= bit;
+	if (!map || !rds_map_test(map, ntohs(r->addr.port)))
+		rds_sock_updated(s, bit);
+}
+
+static void close_sock(struct rds_sock *s)
+{
+	struct ut_list *e;
+	struct rds_arrival *a;
+
+	while ((e = ut_list_pop(&s->queue))) {
+		a = ut_container(e, struct rds_arrival, node);
+		free(a->m);
+		free(a);
+	}
+	s->queue_bytes = 0;
+	if (s->congested)
+		rds_node_congested(s->node, &s->bound, false);
+	rds_watch_close(&s->node->loop, &s->watch);
+	ut_list_del(&s->node_entry);
+	rds_node_resume(s->node);
+	free(s);
+}
+
+/* Takes one record. Returns 0, -EAGAIN, or another negative errno at the end. */
+static int take_record(struct rds_sock *s)
+{
+	static uint8_t data[RDS_INLINE];
+	struct rds_record r;
+	struct iovec iov[2] = { { &r, sizeof(r) }, { data, sizeof(data) } };
+	int fd, flags;
+	ssize_t n = rds_take(s->watch.fd, iov, 2, &fd, MSG_DONTWAIT, &flags);
+
+	if (n == -ECONNRESET) /* the program has closed it with arrivals unread; its records are still here */
+		return 0;
+	if (n <= 0)
+		return n ? (int)n : -ENOTCONN;
+	if ((size_t)n >= sizeof(r) && r.kind == RDS_RECORD_DATA)
+		take_data(s, &r, data, (size_t)n - sizeof(r), fd);
+	else if ((size_t)n >= sizeof(r) && r.kind == RDS_RECORD_CONGESTED)
+		take_congested(s, &r);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+void rds_sock_flow(struct rds_sock *s)
+{
+	uint32_t events = s->sent_bytes < s->sndbuf ? EPOLLIN : 0;
+
+	if (!ut_list_empty(&s->queue) || s->cong_notify)
+		events |= EPOLLOUT;
+	rds_watch_set(&s->node->loop, &s->watch, events);
+}
+
+/* --- the program's arrivals --- */
+
+/* Gives one record. Returns 0, -EAGAIN if there is no room, or another negative errno. */
+static int give(struct rds_sock *s, const struct rds_record *head, const uint8_t *data)
+{
+	size_t now = head->len < RDS_INLINE ? head->len : RDS_INLINE;
+	struct iovec iov[2] = { { (void *)head, sizeof(*head) }, { (void *)data, now } };
+	struct iovec rest = { (void *)(data + now), head->len - now };
+	int fd = rest.iov_len ? rds_memfd(&rest, 1) : -1, r;
+
+	if (rest.iov_len && fd < 0)
+		return -EAGAIN;
+	r = rds_pass(s->watch.fd, iov, 2, fd, MSG_DONTWAIT);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+static int give_arrival(struct rds_sock *s, const struct rds_arrival *a)
+{
+	struct rds_record head = { .kind = RDS_RECORD_DATA, .len = a->m->len, .addr = a->from };
+
+	return give(s, &head, a->m->data);
+}
+
+/* With RDS_CONG_MONITOR the program is told which ports; else it wakes up, and looks again. */
+static int give_update(struct rds_sock *s)
+{
+	struct rds_record head = { .kind = RDS_RECORD_UPDATE, .mask = s->monitor ? s->cong_notify : 0 };
+	int r = give(s, &head, (const uint8_t *)"");
+
+	if (r != -EAGAIN)
+		s->cong_notify = 0;
+	return r;
+}
+
+static void set_congested(struct rds_sock *s)
+{
+	bool is = s->queue_bytes > (s->congested ? s->rcvbuf / 2 : s->rcvbuf);
+
+	if (is == s->congested)
+		return;
+	s->congested = is;
+	rds_node_congested(s->node, &s->bound, is);
+}
+
+/* Gives what the program's end takes. */
+static void flush(struct rds_sock *s)
+{
+	bool was_full = rds_sock_is_full(s);
+	struct rds_arrival *a;
+
+	if (s->cong_notify && give_update(s) == -EAGAIN)
+		return;
+	while ((a = ut_list_first(&s->queue, struct rds_arrival, node)) && give_arrival(s, a) != -EAGAIN) {
+		s->queue_bytes -= a->m->len;
+		ut_list_del(&a->node);
+		free(a->m);
+		free(a);
+	}
+	set_congested(s);
+	if (was_full && !rds_sock_is_full(s))
+		rds_node_resume(s->node);
+}
+
+bool rds_sock_is_full(const struct rds_sock *s)
+{
+	return s->queue_bytes > s->rcvbuf * RDS_HARD;
+}
+
+bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, struct rds_message *m)
+{
+	struct rds_arrival *a = malloc(sizeof(*a));
+
+	if (!a) {
+		free(m);
+		return true;
+	}
+	*a = (struct rds_arrival){ .from = *from, .m = m };
+	ut_list_init(&a->node);
+	ut_list_add_tail(&s->queue, &a->node);
+	s->queue_bytes += m->len;
+	s->node->counters.recv_queued++;
+	s->node->counters.recv_bytes_added_to_socket += m->len;
+	flush(s);
+	rds_sock_flow(s);
+	return !rds_sock_is_full(s);
+}
+
+void rds_sock_updated(struct rds_sock *s, uint64_t freed)
+{
+	uint64_t watched = s->monitor ? s->cong_mask & freed : s->seen ? 1 : 0;
+
+	if (!watched)
+		return;
+	s->cong_notify |= watched;
+	s->cong_mask &= ~freed;
+	s->seen = false;
+	flush(s);
+	rds_sock_flow(s);
+}
+
+/* --- opening --- */
+
+static void ready(struct rds_watch *w, uint32_t events)
+{
+	struct rds_sock *s = ut_container(w, struct rds_sock, watch);
+	int r = 0;
+
+	if (events & EPOLLOUT)
+		flush(s);
+	/* A program that has gone has its records taken before its end is seen. */
+	for (int i = 0; !r && i < READS && (s->sent_bytes < s->sndbuf || events & EPOLLHUP); i++)
+		r = take_record(s);
+	if (r && r != -EAGAIN)
+		close_sock(s);
+	else
+		rds_sock_flow(s);
+}
+
+int rds_sock_open(struct rds_node *n, int un)
+{
+	struct rds_sock *s = calloc(1, sizeof(*s));
+	int r = s ? 0 : -ENOMEM;
+
+	if (!r) {
+		*s = (struct rds_sock){ .watch = { un, EPOLLIN, ready }, .node = n, .id = ++n->next_sock,
+			.sndbuf = RDS_BUFFER, .rcvbuf = RDS_BUFFER, .transport = (int)RDS_TRANS_NONE,
+			.name_len = sizeof(s->name) };
+		ut_list_init(&s->queue);
+		r = getpeername(un, (struct sockaddr *)&s->name, &s->name_len) ? -errno : rds_watch_add(&n->loop, &s->watch);
+	}
+	if (r) {
+		close(un);
+		free(s);
+		return r;
+	}
+	ut_list_add_tail(&n->socks, &s->node_entry);
+	return 0;
+}
+
+struct rds_sock *rds_sock_find(struct rds_node *n, const struct sockaddr_un *name, socklen_t len)
+{
+	struct rds_sock *s;
+
+	ut_list_each(s, &n->socks, node_entry)
+		if (s->name_len == len && !memcmp(&s->name, name, len))
+			return s;
+	return NULL;
+}
