@@ -206,10 +206,10 @@ static void transmit(struct tcp *t)
 		if (!r)
 			end_message(t);
 	}
-	if (r && r != -EAGAIN)
-		lost(t);
-	else
-		watch_both(t, r == -EAGAIN);
+	/* What the peer has sent before is still to be read: the end is reported once that is done. */
+	if (r && r != -EAGAIN && r != -ENOBUFS && r != -ENOMEM)
+		shutdown(t->watch.fd, SHUT_RDWR);
+	watch_both(t, r != 0);
 }
 
 /* --- receiving --- */
@@ -331,20 +331,32 @@ static void connected(struct tcp *t)
 	}
 }
 
+/* Reads all that is there, whoever has to wait for it: this TCP connection has no further use. */
+static int drain(struct tcp *t, enum rds_verdict *ret_v)
+{
+	int r;
+
+	do {
+		t->c.paused = false;
+		r = receive(t, READS, ret_v);
+	} while (!r && *ret_v == RDS_GOOD);
+	return r;
+}
+
 static void ready_up(struct tcp *t, uint32_t events)
 {
 	enum rds_verdict v = RDS_GOOD;
 	int r = 0;
 
-	if (!t->c.paused && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+	if (events & (EPOLLHUP | EPOLLERR))
+		r = drain(t, &v);
+	else if (!t->c.paused && events & EPOLLIN)
 		r = receive(t, READS, &v);
-	if (v != RDS_GOOD)
+	if (v != RDS_GOOD) {
 		broke_rule(t, v);
-	else if (r && r != -EAGAIN && r != -EINTR)
+	} else if ((r && r != -EAGAIN && r != -EINTR) || events & (EPOLLHUP | EPOLLERR)) {
 		lost(t);
-	else if (t->c.paused && events & (EPOLLHUP | EPOLLERR))
-		lost(t);
-	else {
+	} else {
 		take_acks(t);
 		transmit(t);
 	}
@@ -450,11 +462,8 @@ static void replace(struct tcp *t, int fd)
 {
 	enum rds_verdict v;
 
-	if (t->state == UP) {
-		t->c.paused = false;
-		while (!receive(t, READS, &v) && v == RDS_GOOD && !t->c.paused)
-			;
-	}
+	if (t->state == UP)
+		drain(t, &v);
 	lose(t);
 	rds_timer_stop(&t->retry);
 	t->watch = (struct rds_watch){ fd, EPOLLIN, ready };

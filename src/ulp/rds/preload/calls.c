@@ -18,8 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Calls the function behind this one, with the type of this one. */
-#define REAL(name, ...) (((__typeof__(name) *)dlsym(RTLD_NEXT, #name))(__VA_ARGS__))
+/* Calls the function behind this one, which is looked up once; several threads may write the same pointer. */
+#define REAL(name, ...) \
+	__extension__({ static _Atomic(__typeof__(name) *) real; \
+			if (!real) \
+				real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name); \
+			real(__VA_ARGS__); })
 
 static ssize_t ret(ssize_t r)
 {

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* RDS: headers as a Linux 6.1 kernel sent them, the messages of a connection that ends and begins again, congestion maps. */
+#include "ulp/rds/cong.h"
+#include "ulp/rds/flow.h"
+#include "ulp/rds/header.h"
+
+#include "support/cases.h"
+#include "support/check.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The probe of Linux: ping from port 1 to port 0, number 1, eight paths. */
+static const uint8_t probe[WIRE_RDS_HEADER_LEN] = {
+	0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0x05, 0x00, 0x08,
+};
+
+/* The head of a congestion map. */
+static const uint8_t map_head[WIRE_RDS_HEADER_LEN] = { [18] = 0x20, [24] = 0x01 };
+
+/* A retransmitted message of 258 octets from port 4000 to port 7. */
+static const uint8_t again[WIRE_RDS_HEADER_LEN] = {
+	1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0x0f, 0xa0, 0, 7, 4,
+};
+
+/* Private data of a request from 10.77.0.11 to 10.77.0.1, as a 6.1 kernel sends it: 3.1, one credit. */
+static const uint8_t private_data[WIRE_RDS_PRIVATE_LEN] = {
+	10, 77, 0, 11, 10, 77, 0, 1, 3, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
+};
+
+static void read_headers(void)
+{
+	struct rds_header h;
+
+	CHECK(rds_header_get(&h, probe) == RDS_GOOD);
+	CHECK(h.sequence == 1 && h.sport == WIRE_RDS_PROBE_PORT && !h.dport && !h.len && h.paths == 8 && !h.generation);
+	CHECK(!h.map && !h.retransmitted && !h.ack_required);
+	CHECK(rds_header_get(&h, map_head) == RDS_GOOD && h.map && h.len == WIRE_RDS_MAP_LEN && !h.sequence);
+	CHECK(rds_header_get(&h, again) == RDS_GOOD && h.retransmitted && h.sequence == 0x0102030405060708);
+	CHECK(h.len == 258 && h.sport == 4000 && h.dport == 7);
+	CHECK(wire_get_RDS_PRIVATE_major(private_data) == 3 && wire_get_RDS_PRIVATE_minor(private_data) == 1);
+	CHECK(wire_get_RDS_PRIVATE_minor_mask(private_data) == 3 && wire_get_RDS_PRIVATE_credits(private_data) == 1);
+}
+
+static void write_headers(void)
+{
+	struct rds_header h = { .sequence = 1, .sport = WIRE_RDS_PROBE_PORT, .paths = 8 };
+	uint8_t out[WIRE_RDS_HEADER_LEN];
+
+	rds_header_put(out, &h);
+	CHECK(!memcmp(out, probe, sizeof(out)));
+	h = (struct rds_header){ .len = WIRE_RDS_MAP_LEN, .map = true };
+	rds_header_put(out, &h);
+	CHECK(!memcmp(out, map_head, sizeof(out)));
+	h = (struct rds_header){ .paths = 1, .generation = 0x01020304 };
+	rds_header_put(out, &h);
+	CHECK(!memcmp(out + 32, "\5\0\1\6\1\2\3\4\0", 9));
+	CHECK(rds_header_get(&h, out) == RDS_GOOD && h.paths == 1 && h.generation == 0x01020304);
+}
+
+static void refused_headers(void)
+{
+	uint8_t in[WIRE_RDS_HEADER_LEN];
+	struct rds_header h;
+
+	memcpy(in, again, sizeof(in));
+	wire_set_RDS_HEADER_length(in, RDS_MESSAGE_MAX);
+	CHECK(rds_header_get(&h, in) == RDS_GOOD);
+	wire_set_RDS_HEADER_length(in, RDS_MESSAGE_MAX + 1);
+	CHECK(rds_header_get(&h, in) == RDS_LONG);
+	memcpy(in, map_head, sizeof(in));
+	wire_set_RDS_HEADER_length(in, WIRE_RDS_MAP_LEN - 1);
+	CHECK(rds_header_get(&h, in) == RDS_BAD_MAP);
+	/* An unknown extension ends the list; one that does not fit is none. */
+	memcpy(in, again, sizeof(in));
+	memcpy(in + 32, "\x63\5\0\1", 4);
+	CHECK(rds_header_get(&h, in) == RDS_GOOD && !h.paths);
+	memset(in + 32, 0, 16);
+	memcpy(in + 32, "\1aaaa\1bbbb\2cccc\6", 16);
+	CHECK(rds_header_get(&h, in) == RDS_GOOD && !h.generation);
+}
+
+/* --- messages --- */
+
+static unsigned nr_done;
+
+static void done(void *arg, const struct rds_message *m)
+{
+	CHECK(arg == &nr_done && m);
+	nr_done++;
+}
+
+static void queue(struct rds_flow *f, uint64_t sender, uint16_t dport)
+{
+	struct rds_message *m = rds_message_new(10);
+
+	m->sender = sender;
+	m->dport = dport;
+	rds_flow_queue(f, m);
+}
+
+static void ends_and_begins_again(void)
+{
+	struct rds_flow f;
+	struct rds_message *m;
+
+	nr_done = 0;
+	rds_flow_init(&f);
+	CHECK(!rds_flow_next(&f));
+	for (int i = 0; i < 6; i++)
+		queue(&f, 1, 7);
+	for (uint64_t end = 58; end <= 4 * 58; end += 58)
+		rds_flow_sent(&f, end);
+	CHECK(rds_flow_next(&f)->sequence == 5 && f.nr == 6 && f.bytes == 60);
+	rds_flow_acked(&f, 2 * 58 + 57, done, &nr_done);
+	CHECK(nr_done == 2 && f.nr == 4);
+	rds_flow_restart(&f);
+	for (uint64_t want = 3; want <= 6; want++) {
+		m = rds_flow_next(&f);
+		CHECK(m && m->sequence == want && m->retransmitted == (want < 5));
+		rds_flow_sent(&f, want);
+	}
+	rds_flow_restart(&f);
+	CHECK(rds_flow_next(&f)->sequence == 3);
+	rds_flow_fini(&f, done, &nr_done);
+	CHECK(nr_done == 6 && !f.nr && !f.bytes && !rds_flow_next(&f));
+}
+
+static bool to_port(const struct rds_message *m, const void *key)
+{
+	return m->dport == *(const uint16_t *)key;
+}
+
+static void cancelled(void)
+{
+	struct rds_flow f;
+	uint16_t port = 7;
+
+	nr_done = 0;
+	rds_flow_init(&f);
+	for (uint64_t sender = 1; sender <= 2; sender++)
+		for (uint16_t p = 7; p <= 8; p++)
+			for (int i = 0; i < 2; i++)
+				queue(&f, sender, p);
+	/* The first one is under way. */
+	rds_flow_cancel(&f, 1, to_port, &port, true, done, &nr_done);
+	CHECK(nr_done == 1 && rds_flow_next(&f)->sequence == 1);
+	rds_flow_sent(&f, 58);
+	rds_flow_cancel(&f, 1, to_port, &port, false, done, &nr_done);
+	CHECK(nr_done == 2 && rds_flow_next(&f)->dport == 8);
+	rds_flow_cancel(&f, 2, NULL, NULL, false, done, &nr_done);
+	CHECK(nr_done == 6 && f.nr == 2);
+	rds_flow_fini(&f, done, &nr_done);
+}
+
+static void arrivals(void)
+{
+	struct rds_flow f;
+
+	rds_flow_init(&f);
+	CHECK(rds_flow_arrived(&f, 1, false) && rds_flow_arrived(&f, 5, false)); /* numbers may skip */
+	CHECK(!rds_flow_arrived(&f, 5, true) && !rds_flow_arrived(&f, 1, true) && rds_flow_arrived(&f, 6, true));
+	CHECK(rds_flow_arrived(&f, 1, false) && !rds_flow_arrived(&f, 1, true) && rds_flow_arrived(&f, 2, true));
+	rds_flow_arrived(&f, 100, false);
+	rds_flow_peer(&f, 0);
+	rds_flow_peer(&f, 77); /* the first one says nothing about the numbers before */
+	CHECK(!rds_flow_arrived(&f, 1, true));
+	rds_flow_peer(&f, 77);
+	CHECK(!rds_flow_arrived(&f, 1, true));
+	rds_flow_peer(&f, 78);
+	CHECK(rds_flow_arrived(&f, 1, true) && !rds_flow_arrived(&f, 1, true));
+}
+
+/* --- congestion --- */
+
+static struct rsp_addr address(const char *text)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(9) };
+	struct rsp_addr a;
+
+	CHECK(inet_pton(AF_INET, text, &in.sin_addr) == 1);
+	rsp_addr_from(&a, (struct sockaddr *)&in);
+	return a;
+}
+
+static void maps(void)
+{
+	struct rds_maps *all = calloc(1, sizeof(*all));
+	struct rsp_addr a = address("10.0.0.1"), b = address("10.0.0.2"), other;
+	uint8_t octets[WIRE_RDS_MAP_LEN];
+	struct rds_map *m;
+	char text[32];
+
+	CHECK(all && !rds_map_find(all, &a));
+	m = rds_map_make(all, &a);
+	CHECK(m && rds_map_make(all, &b) != m && rds_map_make(all, &a) == m && rds_map_find(all, &a) == m);
+	CHECK(rds_map_set(m, 65535, true) && !rds_map_set(m, 65535, true) && rds_map_set(m, 0, true) && rds_map_set(m, 9, true));
+	CHECK(rds_map_test(m, 65535) && rds_map_test(m, 0) && rds_map_test(m, 9) && !rds_map_test(m, 8));
+	rds_map_put(octets, m);
+	CHECK(octets[0] == 1 && octets[1] == 2 && octets[8191] == 0x80 && !octets[2]);
+	/* Another map of the same address: port 9 is free, port 0 stays, port 70 becomes congested. */
+	octets[1] = 0;
+	octets[8] = 0x40;
+	CHECK(rds_map_get(m, octets) == 1ull << 9 && rds_map_test(m, 70) && rds_map_test(m, 0) && !rds_map_test(m, 9));
+	memset(octets, 0, sizeof(octets));
+	CHECK(rds_map_get(m, octets) == (1ull << 0 | 1ull << 70 % 64 | 1ull << 63));
+	CHECK(!rds_map_set(m, 0, false));
+	rds_maps_changed(all);
+	CHECK(atomic_load(&all->changes) == 1);
+	for (int i = 2; i < RDS_MAPS; i++) {
+		snprintf(text, sizeof(text), "10.1.%d.%d", i / 250, i % 250);
+		other = address(text);
+		CHECK(rds_map_make(all, &other));
+	}
+	other = address("10.2.0.1");
+	CHECK(!rds_map_make(all, &other) && rds_map_make(all, &a) == m);
+	free(all);
+}
+
+static const struct test_case cases[] = {
+	{ "-", "headers that are read", read_headers },
+	{ "-", "headers that are written", write_headers },
+	{ "-", "headers that are refused", refused_headers },
+	{ "-", "a connection that ends and begins again", ends_and_begins_again },
+	{ "-", "messages that are cancelled", cancelled },
+	{ "-", "arrivals that are old, and a peer that begins anew", arrivals },
+	{ "-", "congestion maps", maps },
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_CASES(cases, argc, argv);
+}
