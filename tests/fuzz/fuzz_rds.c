@@ -172,8 +172,8 @@ static void connection(const uint8_t *data, size_t size)
 	while (e.taken < e.sent)
 		take(&e);
 	REQUIRE(e.arrived <= e.queued && e.arrived + e.cancelled >= e.queued);
-	rds_flow_fini(&e.tx, freed, &e);
-	rds_flow_fini(&e.rx, freed, &e);
+	rds_flow_cancel(&e.tx, 0, NULL, NULL, false, freed, &e);
+	rds_flow_cancel(&e.rx, 0, NULL, NULL, false, freed, &e);
 	REQUIRE(e.freed == e.queued && !e.tx.nr && !e.tx.bytes);
 }
 

@@ -126,7 +126,7 @@ static void ends_and_begins_again(void)
 	}
 	rds_flow_restart(&f);
 	CHECK(rds_flow_next(&f)->sequence == 3);
-	rds_flow_fini(&f, done, &nr_done);
+	rds_flow_cancel(&f, 0, NULL, NULL, false, done, &nr_done);
 	CHECK(nr_done == 6 && !f.nr && !f.bytes && !rds_flow_next(&f));
 }
 
@@ -154,7 +154,7 @@ static void cancelled(void)
 	CHECK(nr_done == 2 && rds_flow_next(&f)->dport == 8);
 	rds_flow_cancel(&f, 2, NULL, NULL, false, done, &nr_done);
 	CHECK(nr_done == 6 && f.nr == 2);
-	rds_flow_fini(&f, done, &nr_done);
+	rds_flow_cancel(&f, 0, NULL, NULL, false, done, &nr_done);
 }
 
 static void arrivals(void)

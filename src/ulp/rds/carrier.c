@@ -10,21 +10,24 @@
 
 #include <unistd.h>
 
-#define IDLE_MS 2000
+#define IDLE_MS 2000                    /* without a socket */
+#define LINGER_MS 10000                 /* the same, with messages of programs that have gone */
+#define ROUND_MS 500
 
 int main(void)
 {
 	static struct rds_node node;
-	int64_t busy_at;
+	int64_t left_at;
 
 	if (rsp_detach(RDS_LISTEN_FD))
 		_exit(1);
 	if (rds_node_init(&node) || rds_serve(&node, RDS_LISTEN_FD))
 		return 1;
-	for (busy_at = rds_now_ms(); rds_now_ms() - busy_at < IDLE_MS; ) {
-		rds_loop_round(&node.loop, IDLE_MS / 4);
-		if (!rds_node_is_idle(&node))
-			busy_at = rds_now_ms();
+	left_at = rds_now_ms();
+	while (rds_now_ms() - left_at < (rds_node_has_messages(&node) ? LINGER_MS : IDLE_MS)) {
+		rds_loop_round(&node.loop, ROUND_MS);
+		if (rds_node_has_socks(&node))
+			left_at = rds_now_ms();
 	}
 	return 0;
 }

@@ -18,7 +18,7 @@ struct rds_map;
 /* What carries the messages of a connection. TCP today; RDMA joins by a table of its own. */
 struct rds_transport {
 	const char *name;               /* as RDS_INFO_CONNECTIONS names it */
-	int type;                       /* RDS_TRANS_* of linux/rds.h */
+	int type;                       /* RDS_TRANS_* of Linux */
 	/* Makes the connection's state, unconnected. NULL: no memory. */
 	struct rds_conn *(*make)(void);
 	/* A message or a map waits: connects if need be, and sends what can be sent. */
@@ -28,8 +28,6 @@ struct rds_transport {
 	bool (*is_up)(const struct rds_conn *c);
 	/* Takes what arrives again, after rds_node_arrived() has returned false. */
 	void (*resume)(struct rds_conn *c);
-	/* Ends it and frees its own state, not the flow. */
-	void (*free)(struct rds_conn *c);
 };
 
 /* The transport's structure begins with it. */

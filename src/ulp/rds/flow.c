@@ -37,11 +37,6 @@ void rds_flow_cancel(struct rds_flow *f, uint64_t sender, bool (*match)(const st
 	cancel(f, &f->waiting, sender, match, key, begun ? rds_flow_next(f) : NULL, done, arg);
 }
 
-void rds_flow_fini(struct rds_flow *f, rds_flow_done *done, void *arg)
-{
-	rds_flow_cancel(f, 0, NULL, NULL, false, done, arg);
-}
-
 struct rds_message *rds_message_new(uint32_t len)
 {
 	struct rds_message *m = malloc(sizeof(*m) + len);

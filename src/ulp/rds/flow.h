@@ -47,8 +47,6 @@ struct rds_flow {
 typedef void rds_flow_done(void *arg, const struct rds_message *m);
 
 void rds_flow_init(struct rds_flow *f);
-/* Frees all messages. */
-void rds_flow_fini(struct rds_flow *f, rds_flow_done *done, void *arg);
 
 /* Returns a message with room for len octets, or NULL without memory. */
 struct rds_message *rds_message_new(uint32_t len);
@@ -64,7 +62,7 @@ void rds_flow_acked(struct rds_flow *f, uint64_t place, rds_flow_done *done, voi
 /* The transport's connection has ended: all that is unacknowledged waits again. */
 void rds_flow_restart(struct rds_flow *f);
 /*
- * Frees the messages of a sender that `match` names, all with NULL. The first waiting one stays with `begun`: the
+ * Frees the messages of a sender (0: of each) that `match` names, all with NULL. The first waiting one stays with `begun`: the
  * transport has sent a part of it.
  */
 void rds_flow_cancel(struct rds_flow *f, uint64_t sender, bool (*match)(const struct rds_message *m, const void *key),

@@ -344,14 +344,17 @@ int rds_node_init(struct rds_node *n)
 	return r ? r : make_maps(n);
 }
 
-bool rds_node_is_idle(const struct rds_node *n)
+bool rds_node_has_socks(const struct rds_node *n)
+{
+	return !ut_list_empty(&n->socks);
+}
+
+bool rds_node_has_messages(const struct rds_node *n)
 {
 	struct rds_conn *c;
 
-	if (!ut_list_empty(&n->socks))
-		return false;
 	ut_list_each(c, &n->conns, node_entry)
 		if (c->flow.nr)
-			return false;
-	return true;
+			return true;
+	return false;
 }

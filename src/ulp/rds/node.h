@@ -53,8 +53,9 @@ struct rds_node {
 
 /* Returns 0 or a negative errno. */
 int rds_node_init(struct rds_node *n);
-/* True if there is nothing to be kept: no socket, and no message that a peer has yet to acknowledge. */
-bool rds_node_is_idle(const struct rds_node *n);
+/* What is still to be done: for sockets of programs, or for messages that a peer has yet to acknowledge. */
+bool rds_node_has_socks(const struct rds_node *n);
+bool rds_node_has_messages(const struct rds_node *n);
 /* True if both are the same address; ports are ignored. */
 bool rds_same_addr(const struct rsp_addr *a, const struct rsp_addr *b);
 /* Compares addresses as numbers: below 0 if a is smaller. */

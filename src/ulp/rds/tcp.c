@@ -542,16 +542,7 @@ static void resume(struct rds_conn *c)
 		watch_both(t, t->begun);
 }
 
-static void free_tcp(struct rds_conn *c)
-{
-	struct tcp *t = tcp_of(c);
-
-	lose(t);
-	rds_timer_stop(&t->retry);
-	free(t);
-}
-
 const struct rds_transport rds_tcp = {
 	.name = "tcp", .type = RDS_TRANS_TCP, .make = make, .kick = kick, .has_begun = has_begun, .is_up = is_up,
-	.resume = resume, .free = free_tcp,
+	.resume = resume,
 };
