@@ -36,6 +36,7 @@ struct tcp {
 	struct rds_watch watch;
 	struct rds_timer retry, ack;
 	int retry_ms, ack_ms;
+	bool has_stood;                 /* there has been a connection */
 	/* What is being sent. */
 	bool begun, sending_map;        /* a head is written; it is the map's */
 	uint8_t head[WIRE_RDS_HEADER_LEN], map[WIRE_RDS_MAP_LEN];
@@ -62,10 +63,13 @@ static void begin_connect(struct tcp *t);
 
 /* --- the end of a TCP connection --- */
 
-/* Something is there to be sent: the map alone makes no connection. */
+/*
+ * True if there is something to be sent (the map alone makes no connection), or if the peer relies on this end: one with
+ * a larger address that has messages waits for the smaller one to connect again.
+ */
 static bool has_work(const struct tcp *t)
 {
-	return rds_flow_next(&t->c.flow) != NULL;
+	return rds_flow_next(&t->c.flow) || (t->has_stood && rds_addr_order(&t->c.local, &t->c.peer) < 0);
 }
 
 static void retry_later(struct tcp *t)
@@ -303,7 +307,7 @@ static int receive(struct tcp *t, unsigned most, enum rds_verdict *ret_v)
 static void stand(struct tcp *t)
 {
 	t->state = UP;
-	t->c.map_due = true;
+	t->has_stood = t->c.map_due = true;
 	t->retry_ms = RETRY_MS;
 	rds_timer_stop(&t->retry);
 	transmit(t);
