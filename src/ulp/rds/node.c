@@ -37,37 +37,37 @@ const char *rds_addr_text(char to[RDS_ADDR_TEXT], const struct rsp_addr *a)
 	return inet_ntop(a->family, a->addr, to, RDS_ADDR_TEXT) ? to : "?";
 }
 
-struct rds_home *rds_home_find(struct rds_node *n, const struct rsp_addr *addr)
+struct rds_listener *rds_listener_find(struct rds_node *n, const struct rsp_addr *addr)
 {
-	struct rds_home *h;
+	struct rds_listener *h;
 
-	ut_list_each(h, &n->homes, node_entry)
+	ut_list_each(h, &n->listeners, node_entry)
 		if (rds_same_addr(&h->addr, addr))
 			return h;
 	return NULL;
 }
 
-static void home_ready(struct rds_watch *w, uint32_t events)
+static void listener_ready(struct rds_watch *w, uint32_t events)
 {
-	struct rds_home *h = ut_container(w, struct rds_home, watch);
+	struct rds_listener *h = ut_container(w, struct rds_listener, watch);
 
 	rds_tcp_accept(h->node, w->fd, &h->addr);
 }
 
-int rds_home_open(struct rds_node *n, const struct rsp_addr *addr)
+int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr)
 {
-	struct rds_home *h = rds_home_find(n, addr) ? NULL : calloc(1, sizeof(*h));
+	struct rds_listener *h = rds_listener_find(n, addr) ? NULL : calloc(1, sizeof(*h));
 	char text[RDS_ADDR_TEXT];
 	int r;
 
 	if (!h)
-		return rds_home_find(n, addr) ? 0 : -ENOMEM;
-	*h = (struct rds_home){ .node = n, .addr = *addr, .map = rds_map_make(n->maps, addr) };
+		return rds_listener_find(n, addr) ? 0 : -ENOMEM;
+	*h = (struct rds_listener){ .node = n, .addr = *addr, .map = rds_map_make(n->maps, addr) };
 	h->addr.port = 0;
-	h->watch = (struct rds_watch){ rds_tcp_listen(addr), EPOLLIN, home_ready };
+	h->watch = (struct rds_watch){ rds_tcp_listen(addr), EPOLLIN, listener_ready };
 	r = h->watch.fd < 0 ? h->watch.fd : !h->map ? -ENOBUFS : rds_watch_add(&n->loop, &h->watch);
 	if (!r) {
-		ut_list_add_tail(&n->homes, &h->node_entry);
+		ut_list_add_tail(&n->listeners, &h->node_entry);
 		return 0;
 	}
 	if (r == -EADDRINUSE)
@@ -107,7 +107,7 @@ static bool choose_port(struct rds_node *n, struct rsp_addr *addr)
 
 int rds_node_bind(struct rds_node *n, struct rds_sock *s, struct rsp_addr *addr)
 {
-	int r = s->bound.family ? -EINVAL : rds_home_open(n, addr);
+	int r = s->bound.family ? -EINVAL : rds_listener_open(n, addr);
 
 	if (r)
 		return r;
@@ -211,7 +211,7 @@ int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr 
 	struct rds_conn *c;
 
 	n->counters.send_queued++;
-	if (rds_home_find(n, to)) {
+	if (rds_listener_find(n, to)) {
 		deliver_here(n, s, to, m);
 		return 0;
 	}
@@ -295,7 +295,7 @@ void rds_node_map(struct rds_conn *c, const struct rds_header *h, const uint8_t 
 
 void rds_node_congested(struct rds_node *n, const struct rsp_addr *addr, bool congested)
 {
-	struct rds_home *h = rds_home_find(n, addr);
+	struct rds_listener *h = rds_listener_find(n, addr);
 	struct rds_conn *c;
 
 	if (!h || !rds_map_set(h->map, ntohs(addr->port), congested))
@@ -336,7 +336,7 @@ int rds_node_init(struct rds_node *n)
 	*n = (struct rds_node){ .maps_fd = -1 };
 	ut_list_init(&n->socks);
 	ut_list_init(&n->conns);
-	ut_list_init(&n->homes);
+	ut_list_init(&n->listeners);
 	while (!n->generation)
 		if (getrandom(&n->generation, sizeof(n->generation), 0) < 0)
 			return -errno;

@@ -32,9 +32,9 @@ struct rds_counters {
 };
 
 /* A local address at which the carrier takes connections. */
-struct rds_home {
+struct rds_listener {
 	struct rds_watch watch;
-	struct ut_list node_entry;      /* rds_node.homes */
+	struct ut_list node_entry;      /* rds_node.listeners */
 	struct rds_node *node;
 	struct rsp_addr addr;           /* without port */
 	struct rds_map *map;            /* congestion of its ports */
@@ -44,7 +44,7 @@ struct rds_node {
 	struct rds_loop loop;
 	struct rds_maps *maps;          /* mapped from maps_fd */
 	int maps_fd;
-	struct ut_list socks, conns, homes;
+	struct ut_list socks, conns, listeners;
 	unsigned nr_conns;
 	uint64_t next_sock;
 	uint32_t generation;            /* of this carrier, never 0 */
@@ -63,9 +63,9 @@ int rds_addr_order(const struct rsp_addr *a, const struct rsp_addr *b);
 
 /* --- addresses --- */
 
-struct rds_home *rds_home_find(struct rds_node *n, const struct rsp_addr *addr);
+struct rds_listener *rds_listener_find(struct rds_node *n, const struct rsp_addr *addr);
 /* Listens at an address, unless this is done. Returns 0 or a negative errno: -EADDRINUSE: another user has it. */
-int rds_home_open(struct rds_node *n, const struct rsp_addr *addr);
+int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr);
 /* The socket that is bound there, or NULL. Port in network order, as in every struct rsp_addr. */
 struct rds_sock *rds_node_find(struct rds_node *n, const struct rsp_addr *addr);
 /* Binds a socket; port 0 becomes one that is free. Returns 0 or a negative errno. */

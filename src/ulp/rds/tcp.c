@@ -140,12 +140,12 @@ static bool begin_message(struct tcp *t)
 	struct rds_header h = { 0 };
 
 	if (t->c.map_due) {
-		const struct rds_home *home = rds_home_find(t->c.node, &t->c.local);
+		const struct rds_listener *listener = rds_listener_find(t->c.node, &t->c.local);
 
 		h = (struct rds_header){ .len = WIRE_RDS_MAP_LEN, .map = true, .generation = t->c.node->generation };
 		memset(t->map, 0, sizeof(t->map));
-		if (home)
-			rds_map_put(t->map, home->map);
+		if (listener)
+			rds_map_put(t->map, listener->map);
 		t->c.map_due = false;
 		t->sending_map = true;
 		t->c.node->counters.cong_update_queued++;
@@ -491,7 +491,7 @@ void rds_tcp_accept(struct rds_node *n, int listener, const struct rsp_addr *loc
 	rsp_addr_from(&peer, (const struct sockaddr *)&from);
 	peer.port = 0;
 	/* Messages within a carrier take no connection. */
-	c = rds_home_find(n, &peer) ? NULL : rds_node_conn(n, local, &peer);
+	c = rds_listener_find(n, &peer) ? NULL : rds_node_conn(n, local, &peer);
 	if (c && rds_addr_order(&peer, local) < 0) {
 		tune(fd);
 		replace(tcp_of(c), fd);
