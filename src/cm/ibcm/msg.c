@@ -54,6 +54,12 @@ int ibcm_default_way(struct eng_dev *dev, const uint8_t local[16], const uint8_t
 	return 0;
 }
 
+int ibcm_default_along(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		       struct ibv_ah_attr *ah)
+{
+	return -EOPNOTSUPP;
+}
+
 int ibcm_default_gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16])
 {
 	memcpy(ret, addr, 16);
@@ -156,6 +162,14 @@ void ibcm_reply_rej(struct ibcm *cm, const struct gsi_rx *rx, unsigned message, 
 	ibcm_reply(cm, rx, mad);
 }
 
+void ibcm_reply_apr(struct ibcm *cm, const struct gsi_rx *rx, enum cm_apr status)
+{
+	uint8_t mad[WIRE_MAD_BYTES], *m = answer(rx, mad, WIRE_CM_ATTR_APR);
+
+	wire_set_CM_APR_status(m, status);
+	ibcm_reply(cm, rx, mad);
+}
+
 /*
  * Both terms are exponents: the sum of two is the larger one, plus one when they
  * are close. 2 * life is life + 1.
@@ -169,6 +183,13 @@ uint8_t ibcm_ack_timeout(unsigned ack_delay, unsigned life)
 	else
 		t = ack_delay + (t + 1 >= ack_delay);
 	return (uint8_t)(t < 31 ? t : 31);
+}
+
+bool ibcm_is_gid_of(const struct ibcm *cm, const uint8_t *gid, const uint8_t addr[16])
+{
+	uint8_t want[16];
+
+	return cm->cfg.carrier->gid(cm->dev, addr, want) == 0 && !memcmp(gid, want, sizeof(want));
 }
 
 enum ibv_mtu ibcm_mtu(uint32_t bytes)

@@ -73,6 +73,18 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
+struct ibp_qp *ibp_qp_to(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
+{
+	struct eng_qp *qp;
+
+	eng_dev_held(dev);
+	qp = eng_qp_find(dev, qpn);
+	if (!qp || qp->type == IBV_QPT_UD || eng_qp_state(qp) < IBV_QPS_RTR ||
+	    eng_qp_state(qp) == IBV_QPS_ERR || qp->attr.dest_qp_num != peer)
+		return NULL;
+	return ibp_qp(qp);
+}
+
 static bool runs(enum ibv_qp_state s)
 {
 	return s == IBV_QPS_RTR || s == IBV_QPS_RTS || s == IBV_QPS_SQD || s == IBV_QPS_SQE;
