@@ -41,7 +41,8 @@ struct ibcm_carrier {
 		   struct ibv_ah_attr *ret);
 	/*
 	 * Puts the LIDs and the SL of a path between the two addresses into a vector of way(). Returns 0; -EINVAL: a LID is
-	 * not the port's that its address stands for; -EOPNOTSUPP: the link has no LIDs. Default: ibcm_default_along.
+	 * not the port's that its address stands for; -EOPNOTSUPP: the link has no LIDs; the vector is unchanged then.
+	 * Default: ibcm_default_along.
 	 */
 	int (*along)(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
 		     struct ibv_ah_attr *ah);

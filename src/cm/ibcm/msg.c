@@ -67,15 +67,17 @@ int ibcm_default_gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16
 }
 
 /* The flow label of the data path is not used here: QP1 sends from one port. An address that has gone is silence; timeouts
- * tell the user. */
+ * tell the user. path: whose LIDs are used if they are the ports', or NULL. */
 static void send_between(struct ibcm *cm, const uint8_t local[16], const uint8_t remote[16], uint8_t tclass,
-			 const uint8_t *mad)
+			 const struct cm_path *path, const uint8_t *mad)
 {
 	struct ibv_ah_attr ah;
 	struct eng_av av;
 
 	if (cm->cfg.carrier->way(cm->dev, local, remote, true, &ah) < 0)
 		return;
+	if (path && path->dlid && path->dlid != CM_LID_PERMISSIVE)
+		cm->cfg.carrier->along(cm->dev, local, remote, path, &ah);
 	ah.grh.hop_limit = IBCM_HOPS;
 	ah.grh.traffic_class = tclass;
 	eng_av_from_attr(&av, &ah);
@@ -84,7 +86,7 @@ static void send_between(struct ibcm *cm, const uint8_t local[16], const uint8_t
 
 static void send(struct ibcm_ep *e, const uint8_t *mad)
 {
-	send_between(e->cm, e->ep.local.addr, e->ep.remote.addr, e->tclass, mad);
+	send_between(e->cm, e->ep.local.addr, e->ep.remote.addr, e->tclass, &e->ep.path, mad);
 }
 
 void ibcm_send_kept(struct ibcm_ep *e)
@@ -130,7 +132,7 @@ void ibcm_build_rej(struct ibcm_ep *e, unsigned message, unsigned reason, const 
 
 void ibcm_reply(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t mad[WIRE_MAD_BYTES])
 {
-	send_between(cm, rx->dst, rx->src, rx->traffic_class, mad);
+	send_between(cm, rx->dst, rx->src, rx->traffic_class, NULL, mad);
 }
 
 static uint8_t *answer(const struct gsi_rx *rx, uint8_t *mad, enum wire_cm_attr attr)
