@@ -5,11 +5,6 @@
 . "$FABRIC/lib.sh"
 needs opensm ibtracert ss tshark
 
-"$DAPPLE" fabric up --wait 120 --tree 2x2x2 --hop --capture "$work/fabric.pcapng" -- -l 1 >"$work/out" 2>&1 ||
-	{ cat "$work/out"; echo "no fabric"; exit 1; }
-on n3 "$DAPPLE" devices
-addr3=$(grep -o '198\.1[89]\.[0-9.]*' "$work/out" | head -n 1)
-export DAPPLE_LOCAL=off
 port=7000
 claims() { ss -Hxa | grep -q "@dapple-cm/.*/$port "; }
 client_says() { grep -q "^$1 " "$work/client" || ! kill -0 $client 2>/dev/null; }
@@ -35,17 +30,20 @@ end_well() {
 	[ "$(tail -n 1 "$work/client")" = "$(tail -n 1 "$work/server")" ] || fault "$1: the ends have counted other numbers of messages"
 }
 
-begin refused
-end_well refused
-grep -q migrated "$work/client" "$work/server" && fault "a migration without an alternate path"
-"$DAPPLE" why >"$work/out" 2>&1
-has "no alternate path was loaded (status 5)"
+# fabric OPTION...
+fabric() {
+	expect 0 "$DAPPLE" fabric up --wait 120 --tree 2x2x2 "$@" -- -l 1
+	on n3 "$DAPPLE" devices
+	addr3=$(grep -o '198\.1[89]\.[0-9.]*' "$work/out" | head -n 1)
+}
 
-for how in first later back; do
-	begin $how
+# migrate HOW: the cable of the path in use is taken out, and put in again afterwards.
+migrate() {
+	how=$1
+	begin "$how"
 	until_true client_says armed
 	set -- $(grep '^armed' "$work/client")
-	[ $# = 3 ] || { fault "$how: no alternate path"; end_well $how; continue; }
+	[ $# = 3 ] || { fault "$how: no alternate path"; end_well "$how"; return; }
 	slid=$2 dlid=$3
 	# The path in use is that of the other low bit.
 	spine=$("$DAPPLE" fabric run n1 -- ibtracert $((slid ^ 1)) $((dlid ^ 1)) 2>/dev/null | grep -o 'spine[12]' | head -n 1)
@@ -53,7 +51,7 @@ for how in first later back; do
 	[ -n "$spine" ] && [ -n "$other" ] && [ "$spine" != "$other" ] || fault "$how: paths by $spine and $other"
 	expect 0 "$DAPPLE" fabric sm stop n1
 	expect 0 "$DAPPLE" fabric link "$spine/1" down
-	end_well $how
+	end_well "$how"
 	for end in client server; do
 		[ "$(grep -c '^migrated' "$work/$end")" = 1 ] || { cat "$work/$end"; fault "$how: the $end does not migrate once"; }
 	done
@@ -63,8 +61,25 @@ for how in first later back; do
 	expect 0 "$DAPPLE" fabric sm start n1 -l 1
 	until_true master
 	until_true up_again
-done
+}
 
+# By shared memory.
+fabric
+begin refused
+end_well refused
+grep -q migrated "$work/client" "$work/server" && fault "a migration without an alternate path"
+"$DAPPLE" why >"$work/out" 2>&1
+has "no alternate path was loaded (status 5)"
+
+migrate later
+expect 0 "$DAPPLE" fabric down
+
+# By the fabric process, through each switch.
+export DAPPLE_LOCAL=off
+fabric --hop --capture "$work/fabric.pcapng"
+for how in first later back; do
+	migrate $how
+done
 expect 0 "$DAPPLE" fabric down
 tshark -n -r "$work/fabric.pcapng" -Y 'infiniband.mad.mgmtclass == 7' -T fields -e infiniband.mad.attributeid -e _ws.malformed >"$work/mads" 2>"$work/err" ||
 	{ cat "$work/err"; fault tshark; }
