@@ -16,31 +16,59 @@
 static struct ut_mutex lock = UT_MUTEX_INIT;
 static char wanted[OBS_PATH] UT_GUARDED_BY(lock);
 
-static int join(struct dev_adapter *a, const char *path)
-{
-	int session, ring, r;
-	struct obs_config cfg;
+/* An observer that a reader has, and no adapter yet. */
+struct prepared {
 	struct obs_tap *tap;
+	int session;
+};
 
-	eng_dev_held(&a->dev);
-	session = obs_session_join(path, &cfg);
-	if (session < 0)
-		return session;
-	ring = obs_tap_make(&tap, &cfg, a->info.name);
-	r = ring < 0 ? ring : obs_session_pass(session, ring);
+/* Without the progress lock, if it may be: the memory of a ring takes milliseconds. Returns 0 or -errno. */
+static int prepare(const struct dev_adapter *a, const char *path, struct prepared *ret)
+{
+	struct obs_config cfg;
+	int ring, r;
+
+	ret->session = obs_session_join(path, &cfg);
+	if (ret->session < 0)
+		return ret->session;
+	ring = obs_tap_make(&ret->tap, &cfg, a->info.name);
+	r = ring < 0 ? ring : obs_session_pass(ret->session, ring);
 	ut_close(ring);
 	if (r == 0)
-		r = dev_control_watch(session, a->serial);
+		return 0;
+	if (ring >= 0)
+		obs_tap_free(ret->tap);
+	ut_close(ret->session);
+	return r;
+}
+
+static void drop(struct prepared *p)
+{
+	obs_tap_free(p->tap);
+	ut_close(p->session);
+}
+
+static int lay(struct dev_adapter *a, struct prepared *p)
+{
+	int r = dev_control_watch(p->session, a->serial);
+
+	eng_dev_held(&a->dev);
 	if (r < 0) {
-		if (ring >= 0)
-			obs_tap_free(tap);
-		ut_close(session);
+		drop(p);
 		return r;
 	}
-	a->observer = tap;
-	a->session = session;
-	a->kind->observe(a, tap);
+	a->observer = p->tap;
+	a->session = p->session;
+	a->kind->observe(a, p->tap);
 	return 0;
+}
+
+static int join(struct dev_adapter *a, const char *path)
+{
+	struct prepared p;
+	int r = prepare(a, path, &p);
+
+	return r < 0 ? r : lay(a, &p);
 }
 
 struct search {
@@ -96,6 +124,38 @@ void dev_observe_forget(struct dev_adapter *a)
 		ut_close_fd(&a->session);
 }
 
+static bool is_wanted(const struct dev_adapter *a, bool replace) UT_REQUIRES(a->dev.lock)
+{
+	return a->wired && a->dev.qpn_mask && (replace || !a->observer);
+}
+
+/* Returns 1, 0 for an adapter that is not to be observed, or -errno. */
+static int start(struct dev_adapter *a, const char *path, bool replace)
+{
+	struct prepared p;
+	bool wanted_now;
+	int r;
+
+	ut_lock(&a->dev.lock);
+	wanted_now = is_wanted(a, replace);
+	eng_dev_unlock(&a->dev);
+	if (!wanted_now)
+		return 0;
+	r = prepare(a, path, &p);
+	if (r < 0)
+		return r;
+	ut_lock(&a->dev.lock);
+	if (is_wanted(a, replace)) {
+		dev_observe_end(a);
+		r = lay(a, &p);
+		r = r < 0 ? r : 1;
+	} else {
+		drop(&p);
+	}
+	eng_dev_unlock(&a->dev);
+	return r;
+}
+
 void dev_observe_start(const char *path, bool replace, FILE *out)
 {
 	struct dev_adapter *a;
@@ -109,15 +169,9 @@ void dev_observe_start(const char *path, bool replace, FILE *out)
 	strcpy(wanted, path);
 	ut_unlock(&lock);
 	ut_list_each(a, &dev_process_adapters, node) {
-		int one = 0;
+		int one = start(a, path, replace);
 
-		ut_lock(&a->dev.lock);
-		if (a->wired && a->dev.qpn_mask && (replace || !a->observer)) {
-			dev_observe_end(a);
-			one = join(a, path);
-			n += one == 0;
-		}
-		eng_dev_unlock(&a->dev);
+		n += one > 0;
 		r = one < 0 ? one : r;
 	}
 	if (r < 0)

@@ -2,13 +2,15 @@
 /*
  * A record's time is taken before a send and after a reception, so that a packet is never received before it was sent.
  * A packet that the link refuses for now (-EAGAIN) has not been sent, and comes again.
+ *
+ * A message without payload costs eight stores: its header goes word by word from the channel into the ring. The flow of
+ * the last message is remembered, and that of others looked up.
  */
 #include "observe/tap.h"
 
 #include "link/stream.h"
 #include "proto/ib/frame_shm.h"
 #include "util/alloc.h"
-#include "util/clock.h"
 #include "util/list.h"
 #include "util/reach.h"
 #include "wire/ib_opcode.h"
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 
 #define OPERANDS 16u /* bytes of an atomic's operands */
+#define BARE (uint32_t)(sizeof(struct obs_stored) + OBS_HEADER) /* a message without payload */
 
 static struct obs_tap *tap_of(struct link_tap *t)
 {
@@ -60,7 +63,7 @@ static struct obs_tap *tap_of_link(const struct link *l)
 	return (struct obs_tap *)((uintptr_t)l->ops - offsetof(struct obs_tap, link_over));
 }
 
-static void put_flow(struct obs_record *h, const struct ut_flow *f)
+static void put_flow(struct obs_flow *h, const struct ut_flow *f)
 {
 	memcpy(h->src, f->src, 16);
 	memcpy(h->dst, f->dst, 16);
@@ -76,7 +79,7 @@ static void put_flow(struct obs_record *h, const struct ut_flow *f)
 	h->flow_label = f->scope;
 }
 
-static void put_rx(struct obs_record *h, const struct link_rx *rx)
+static void put_rx(struct obs_flow *h, const struct link_rx *rx)
 {
 	h->tos = rx->tos;
 	h->sport = rx->sport;
@@ -94,13 +97,13 @@ static void put_rx(struct obs_record *h, const struct link_rx *rx)
 static int tap_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data, size_t len, size_t seg)
 {
 	struct obs_tap *t = tap_of_link(l);
-	struct obs_record h = { .out = 1, .time = ut_now(), .dport = l->port };
+	struct obs_record h = { .out = 1, .time = obs_ring_now(&t->ring), .flow.dport = l->port };
 	int r = t->link_ops->send(l, f, qpn, data, len, seg);
 
 	if (r == -EAGAIN || !t->cfg.out || !seg)
 		return r;
-	h.sport = t->link_ops->source_port(l, f);
-	put_flow(&h, f);
+	h.flow.sport = t->link_ops->source_port(l, f);
+	put_flow(&h.flow, f);
 	for (size_t off = 0; off < len; off += seg)
 		put_datagram(t, &h, data + off, least(len - off, seg));
 	return r;
@@ -110,13 +113,13 @@ static int tap_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct obs_tap *t = tap_of_link(l);
 	int n = t->link_ops->recv(l, v, max);
-	struct obs_record h = { .dport = l->port };
+	struct obs_record h = { .flow.dport = l->port };
 
 	if (n <= 0 || !t->cfg.in)
 		return n;
-	h.time = ut_now();
+	h.time = obs_ring_now(&t->ring);
 	for (int i = 0; i < n; i++) {
-		put_rx(&h, &v[i]);
+		put_rx(&h.flow, &v[i]);
 		put_datagram(t, &h, v[i].data, v[i].len);
 	}
 	return n;
@@ -152,7 +155,7 @@ static struct obs_tap *tap_of_channel(const struct shm_channel *c)
 /* Returns true for a packet between queue pairs; the others are the transport's own (xrc/forward.h). */
 static bool is_packet(const void *header)
 {
-	uint8_t unit = ((const uint8_t *)header)[IBP_HEADER_UNIT_AT];
+	uint8_t unit = (uint8_t)(le64toh(obs_word_get(header, 0)) >> 8 * IBP_HEADER_UNIT_AT);
 
 	return unit == IBP_UNIT_FETCH || unit == IBP_UNIT_COPY;
 }
@@ -199,30 +202,49 @@ static void put_named(struct obs_tap *t, struct obs_record *h, const void *heade
 	obs_ring_put(&t->ring, h, v, 2);
 }
 
-static void put_message(struct obs_tap *t, struct obs_record *h, const void *header, const void *data, uint32_t bytes)
+static struct obs_flow flow_at(const struct obs_tap *t, uint32_t index)
 {
-	const uint8_t *at = header;
-	bool atomic = wire_ib_shape(at[0])->flags & WIRE_F_ATOMIC;
-	uint32_t keep = atomic ? bytes : least(bytes, t->cfg.payload);
+	return index == OBS_FLOW_APART ? t->apart : t->ring.flows[index];
+}
+
+static void put_payload(struct obs_tap *t, uint64_t time, bool out, uint32_t flow, const void *header, const void *data,
+			uint32_t bytes, uint32_t keep)
+{
+	struct obs_record h = { .kind = OBS_MESSAGE, .way = OBS_RING, .out = out, .time = time, .flow = flow_at(t, flow),
+				.len = OBS_HEADER + bytes, .have = OBS_HEADER + keep };
 	struct iovec v[2] = { { (void *)(uintptr_t)header, OBS_HEADER }, { (void *)(uintptr_t)data, keep } };
 
-	h->kind = OBS_MESSAGE;
-	h->way = OBS_RING;
-	h->sport = h->dport = t->port;
-	if (at[1] & IBP_HEADER_FETCH) {
-		put_named(t, h, header, data, bytes);
+	if ((le64toh(obs_word_get(header, 0)) >> 8) & IBP_HEADER_FETCH)
+		put_named(t, &h, header, data, bytes);
+	else
+		obs_ring_put(&t->ring, &h, v, 2);
+}
+
+/* header: a copy of this process. */
+static inline void put_message(struct obs_tap *t, uint64_t time, bool out, uint32_t flow, const uint64_t header[OBS_HEADER / 8],
+			       const void *data, uint32_t bytes)
+{
+	uint64_t first = le64toh(obs_word_get(header, 0));
+	uint32_t keep = bytes && wire_ib_shape((uint8_t)first)->flags & WIRE_F_ATOMIC ? bytes : least(bytes, t->cfg.payload);
+	uint8_t *at;
+
+	if (keep || flow == OBS_FLOW_APART || (first >> 8 & IBP_HEADER_FETCH)) {
+		put_payload(t, time, out, flow, header, data, bytes, keep);
 		return;
 	}
-	h->len = OBS_HEADER + bytes;
-	h->have = OBS_HEADER + keep;
-	obs_ring_put(&t->ring, h, v, 2);
+	at = obs_ring_room(&t->ring, BARE);
+	obs_ring_stamp(&t->ring, at, time, OBS_MESSAGE, OBS_RING, out, flow, OBS_HEADER + bytes, OBS_HEADER);
+	for (size_t i = 0; i < OBS_HEADER / 8; i++)
+		obs_word_put(at + sizeof(struct obs_stored), i, obs_word_get(header, i));
+	obs_ring_done(&t->ring, BARE);
 }
 
 /* Between LIDs the addresses of the channel are the fabric's name, and the GUIDs of ports: as GIDs of the usual prefix. */
-static void put_gids(const struct obs_tap *t, struct obs_record *h)
+static void put_gids(const struct obs_tap *t, struct obs_flow *h)
 {
 	static const uint8_t prefix[8] = { 0xfe, 0x80 };
 
+	h->sport = h->dport = t->port;
 	if (t->port)
 		return;
 	h->lids = h->grh = 1;
@@ -230,22 +252,54 @@ static void put_gids(const struct obs_tap *t, struct obs_record *h)
 	memcpy(h->dst, prefix, sizeof(prefix));
 }
 
-static void put_sent(struct obs_tap *t, uint64_t time, const struct ut_flow *f, const void *header, const void *data,
-		     uint32_t bytes)
+static __attribute__((noinline)) uint32_t find_flow(struct obs_tap *t, const struct obs_flow *f)
 {
-	struct obs_record h = { .out = 1, .time = time };
+	uint32_t index = obs_ring_flow(&t->ring, f);
 
-	if (!t->cfg.out || !is_packet(header))
-		return;
-	put_flow(&h, f);
-	put_gids(t, &h);
-	put_message(t, &h, header, data, bytes);
+	if (index == OBS_FLOW_APART)
+		t->apart = *f;
+	return index;
+}
+
+static inline uint32_t flow_sent(struct obs_tap *t, const struct ut_flow *f)
+{
+	struct obs_flow n = { .sport = 0 };
+
+	if (t->sent_flow != OBS_FLOW_APART && !memcmp(&t->sent, f, sizeof(*f)))
+		return t->sent_flow;
+	put_flow(&n, f);
+	put_gids(t, &n);
+	t->sent = *f;
+	t->sent_flow = find_flow(t, &n);
+	return t->sent_flow;
+}
+
+static inline uint32_t flow_received(struct obs_tap *t, const struct shm_message *m)
+{
+	struct obs_flow n = { .sport = 0 };
+
+	if (t->received_flow != OBS_FLOW_APART && !memcmp(t->received, m->src, 16) && !memcmp(t->received + 16, m->dst, 16))
+		return t->received_flow;
+	memcpy(n.src, m->src, 16);
+	memcpy(n.dst, m->dst, 16);
+	put_gids(t, &n);
+	memcpy(t->received, m->src, 16);
+	memcpy(t->received + 16, m->dst, 16);
+	t->received_flow = find_flow(t, &n);
+	return t->received_flow;
+}
+
+static inline void put_sent(struct obs_tap *t, uint64_t time, const struct ut_flow *f, const uint64_t *header, const void *data,
+			    uint32_t bytes)
+{
+	if (t->cfg.out && is_packet(header))
+		put_message(t, time, true, flow_sent(t, f), header, data, bytes);
 }
 
 static int tap_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
 {
 	struct obs_tap *t = tap_of_channel(c);
-	uint64_t now = ut_now();
+	uint64_t now = obs_ring_now(&t->ring);
 	int r = t->chan_ops->post(c, f, qpn, m);
 
 	if (r == 0)
@@ -267,30 +321,28 @@ static void tap_commit(struct shm_channel *c, struct shm_reservation *at, uint32
 {
 	struct obs_tap *t = tap_of_channel(c);
 
-	put_sent(t, ut_now(), &t->flow, at->header, at->data, bytes);
+	put_sent(t, obs_ring_now(&t->ring), &t->flow, (const uint64_t *)(const void *)at->header, at->data, bytes);
 	t->chan_ops->commit(c, at, bytes);
 }
 
 static int received(struct obs_tap *t, const struct shm_message *v, int n)
 {
-	struct obs_record h = { 0 };
+	uint64_t time;
 
 	if (n <= 0 || !t->cfg.in)
 		return n;
-	h.time = ut_now();
+	time = obs_ring_now(&t->ring);
 	for (int i = 0; i < n; i++) {
 		uint64_t header[OBS_HEADER / 8];
 
 		if (v[i].len < OBS_HEADER)
 			continue;
 		/* The peer process may still write. */
-		memcpy(header, v[i].data, OBS_HEADER);
-		if (!is_packet(header))
-			continue;
-		memcpy(h.src, v[i].src, 16);
-		memcpy(h.dst, v[i].dst, 16);
-		put_gids(t, &h);
-		put_message(t, &h, header, v[i].data + OBS_HEADER, v[i].len - OBS_HEADER);
+		for (size_t k = 0; k < OBS_HEADER / 8; k++)
+			header[k] = obs_word_get(v[i].data, k);
+		if (is_packet(header))
+			put_message(t, time, false, flow_received(t, &v[i]), header, v[i].data + OBS_HEADER,
+				    v[i].len - OBS_HEADER);
 	}
 	return n;
 }
@@ -339,7 +391,7 @@ void obs_tap_leave(struct obs_tap *t)
 static void access_done(struct link_tap *tap, const struct link_tap_access *x)
 {
 	struct obs_tap *t = tap_of(tap);
-	struct obs_record h = { .kind = OBS_ACCESS, .out = 1, .time = ut_now(), .sport = t->port, .dport = t->port,
+	struct obs_record h = { .kind = OBS_ACCESS, .out = 1, .time = obs_ring_now(&t->ring),
 				.way = x->stores ? OBS_STORES : OBS_DIRECT };
 	uint64_t operands[2] = { x->compare_add, x->swap };
 	uint32_t n = x->atomic ? OPERANDS : 0, most = least(x->length, x->atomic ? 8 : least(t->cfg.payload, OBS_COPY));
@@ -348,8 +400,8 @@ static void access_done(struct link_tap *tap, const struct link_tap_access *x)
 	if (!t->cfg.out)
 		return;
 	v[2].iov_len = read_pieces(t->copy, most, x->data, x->n_data);
-	put_flow(&h, x->flow);
-	put_gids(t, &h);
+	put_flow(&h.flow, x->flow);
+	put_gids(t, &h.flow);
 	h.len = OBS_HEADER + n + x->length;
 	h.have = OBS_HEADER + n + (uint32_t)v[2].iov_len;
 	obs_ring_put(&t->ring, &h, v, 3);
@@ -357,14 +409,14 @@ static void access_done(struct link_tap *tap, const struct link_tap_access *x)
 
 /* --- streams --- */
 
-static struct obs_record of_stream(const struct link_stream *s, bool out)
+static struct obs_record of_stream(const struct obs_tap *t, const struct link_stream *s, bool out)
 {
 	const struct link_end *from = out ? &s->local : &s->remote, *to = out ? &s->remote : &s->local;
-	struct obs_record h = { .out = out, .way = s->shm ? OBS_PIPE : OBS_WIRE, .time = ut_now(),
-				.sport = from->port, .dport = to->port };
+	struct obs_record h = { .out = out, .way = s->shm ? OBS_PIPE : OBS_WIRE, .time = obs_ring_now(&t->ring),
+				.flow.sport = from->port, .flow.dport = to->port };
 
-	memcpy(h.src, from->addr, 16);
-	memcpy(h.dst, to->addr, 16);
+	memcpy(h.flow.src, from->addr, 16);
+	memcpy(h.flow.dst, to->addr, 16);
 	return h;
 }
 
@@ -372,7 +424,7 @@ static void fpdu(struct link_tap *tap, const struct link_stream *s, bool out, ui
 		 uint32_t have, uint32_t len)
 {
 	struct obs_tap *t = tap_of(tap);
-	struct obs_record h = of_stream(s, out);
+	struct obs_record h = of_stream(t, s, out);
 	struct iovec piece = { (void *)(uintptr_t)data, 0 };
 	bool payload = have > 3 && wire_iwarp_shape(wire_get_DDPTagged_opcode(data))->flags & WIRE_IWF_PAYLOAD;
 	uint32_t head = have && wire_get_DDPTagged_tagged(data) ? WIRE_DDPTagged_LEN : WIRE_DDPUntagged_LEN;
@@ -380,7 +432,7 @@ static void fpdu(struct link_tap *tap, const struct link_stream *s, bool out, ui
 	if (out ? !t->cfg.out : !t->cfg.in)
 		return;
 	h.kind = OBS_FPDU;
-	h.qpn = qpn;
+	h.flow.qpn = qpn;
 	h.len = len;
 	h.have = payload ? least(have, (uint64_t)head + t->cfg.payload) : have;
 	piece.iov_len = h.have;
@@ -390,7 +442,7 @@ static void fpdu(struct link_tap *tap, const struct link_stream *s, bool out, ui
 static void frame(struct link_tap *tap, const struct link_stream *s, bool out, const uint8_t *data, uint32_t len)
 {
 	struct obs_tap *t = tap_of(tap);
-	struct obs_record h = of_stream(s, out);
+	struct obs_record h = of_stream(t, s, out);
 	struct iovec piece = { (void *)(uintptr_t)data, len };
 
 	if (out ? !t->cfg.out : !t->cfg.in)
@@ -410,6 +462,7 @@ int obs_tap_make(struct obs_tap **ret, const struct obs_config *cfg, const char 
 	if (!t)
 		return -ENOMEM;
 	t->cfg = *cfg;
+	t->sent_flow = t->received_flow = OBS_FLOW_APART;
 	t->copy = ut_malloc(OBS_COPY);
 	if (!t->copy) {
 		free(t);

@@ -38,6 +38,12 @@ struct obs_tap {
 	const struct shm_channel_ops *chan_ops;
 	struct shm_channel_ops chan_over;
 	struct ut_flow flow; /* of the last reserve() */
+
+	/* Flows of the last messages, and their places in the ring's table; those of OBS_FLOW_APART are in apart. */
+	struct ut_flow sent;
+	uint8_t received[32]; /* source and destination */
+	uint32_t sent_flow, received_flow;
+	struct obs_flow apart;
 };
 
 /* Makes the observer and its ring. Returns the ring's descriptor, to be passed and closed, or -errno. */

@@ -7,6 +7,7 @@
 #include "../run/ask.h"
 #include "../run/run.h"
 #include "filter.h"
+#include "pace.h"
 #include "pcapng.h"
 #include "render.h"
 #include "sources.h"
@@ -43,8 +44,9 @@
 struct capture {
 	const char *file, *adapter;
 	bool live, all, ended;
-	long ring_mb, payload, pid, mtu;
+	long ring_mb, payload, pid, mtu, percent;
 	struct filter *filter;
+	struct pace pace;
 	struct pcapng pcapng;
 	FILE *out;
 	struct sources *sources;
@@ -67,7 +69,7 @@ static uint64_t wall(const struct source *src, uint64_t time)
 
 static void ends_of(const struct source_entry *e, uint32_t ret[2])
 {
-	ret[0] = e->h.qpn;
+	ret[0] = e->h.flow.qpn;
 	ret[1] = 0;
 	if ((e->h.kind == OBS_MESSAGE || e->h.kind == OBS_ACCESS) && e->h.have >= OBS_HEADER) {
 		struct ibp_header n = ibp_header_get(e->bytes);
@@ -193,7 +195,7 @@ static void turn(struct capture *c, bool all)
 {
 	/* A process that left before its ring is read has written all that it will. */
 	sources_serve(c->sources, began, c);
-	while (sources_read(c->sources) && all)
+	while (sources_read(c->sources, pace_records(&c->pace)) && all)
 		;
 	sources_give(c->sources, all, on_record, c);
 	if (c->live)
@@ -349,7 +351,7 @@ static int run(struct capture *c, pid_t child, bool command, int signals)
 
 		turn(c, false);
 		met |= sources_any(c->sources);
-		busy = sources_any(c->sources) ? BUSY_MS : IDLE_MS;
+		busy = pace_wait(&c->pace, sources_any(c->sources) ? BUSY_MS : IDLE_MS, sources_live(c->sources));
 		if (child > 0 && waitpid(child, &status, WNOHANG) == child) {
 			child = 0;
 			code = exit_code(status);
@@ -382,6 +384,8 @@ static int read_option(struct run_opts *o, const char *name, struct capture *c)
 		return run_opts_number(o, 0, OBS_COPY, &c->payload) ? 0 : RUN_EXIT_USAGE;
 	if (!strcmp(name, "pid"))
 		return run_opts_number(o, 1, INT32_MAX, &c->pid) ? 0 : RUN_EXIT_USAGE;
+	if (!strcmp(name, "cpu"))
+		return run_opts_number(o, 1, 100, &c->percent) ? 0 : RUN_EXIT_USAGE;
 	if (!strcmp(name, "mtu"))
 		return run_opts_number(o, 256, 4096, &c->mtu) ? 0 : RUN_EXIT_USAGE;
 	v = run_opts_value(o);
@@ -442,6 +446,7 @@ static int capture(struct capture *c, char **words)
 		unlink(c->path);
 		return 1;
 	}
+	pace_begin(&c->pace, c->percent);
 	c->sources = sources_new(&cfg);
 	c->render = render_new((uint32_t)c->mtu, on_frame, c);
 	if (!c->render)
@@ -464,7 +469,7 @@ static int capture(struct capture *c, char **words)
 int run_cmd_capture(int argc, char **argv)
 {
 	struct run_opts o = { .command = "capture", .argv = argv, .argc = argc, .index = 1 };
-	struct capture c = { .ring_mb = RING_MB, .mtu = 4096, .listener = -1 };
+	struct capture c = { .ring_mb = RING_MB, .mtu = 4096, .percent = PACE_PERCENT, .listener = -1 };
 	const char *name;
 	bool command;
 	int r;

@@ -132,7 +132,7 @@ static bool one(const struct term *t, const struct value *v, const struct filter
 	case OP: return v->number == (uint64_t)p->group;
 	case WAY: return v->number == p->record->way;
 	case QP: return v->number == p->qpns[0] || v->number == p->qpns[1];
-	case PEER: return !memcmp(v->addr, p->record->src, 16) || !memcmp(v->addr, p->record->dst, 16);
+	case PEER: return !memcmp(v->addr, p->record->flow.src, 16) || !memcmp(v->addr, p->record->flow.dst, 16);
 	case ADAPTER: return strstr(p->adapter, v->text);
 	case PROGRAM: return !strcmp(p->program, v->text);
 	case PID: return v->number == p->pid;

@@ -17,12 +17,19 @@ enum { OPT_END = 0, OPT_COMMENT = 1, SHB_APPLICATION = 4, IF_NAME = 2, IF_DESCRI
 #define OUTBOUND 2u
 
 #define BLOCK_OPTIONS 2048 /* of all options of a block */
+#define FIXED_MOST 64
 
 /* Options of a block, and their bytes. */
 struct options {
 	uint8_t bytes[BLOCK_OPTIONS];
 	uint32_t n;
 };
+
+/* The room stays as it is: most of it is not used. */
+static void no_options(struct options *o)
+{
+	o->n = 0;
+}
 
 static void option(struct options *o, uint16_t code, const void *value, size_t len)
 {
@@ -53,26 +60,34 @@ static void end_options(struct options *o)
 
 static void put(struct pcapng *p, const void *data, size_t n)
 {
-	if (!p->error && n && fwrite(data, 1, n, p->file) != n)
+	if (!p->error && n && fwrite_unlocked(data, 1, n, p->file) != n)
 		p->error = errno ? errno : EIO;
+}
+
+static uint8_t *add(uint8_t *at, const void *data, size_t n)
+{
+	memcpy(at, data, n);
+	return at + n;
 }
 
 /* A block of a fixed part, data that are padded, and options. */
 static void block(struct pcapng *p, uint32_t type, const void *fixed, uint32_t n_fixed, const void *data, uint32_t n,
 		  struct options *o)
 {
-	uint32_t padded = (n + 3) & ~3u, total, head[2], zero = 0;
+	uint32_t padded = (n + 3) & ~3u, total, zero = 0;
+	uint8_t head[8 + FIXED_MOST], tail[3 + BLOCK_OPTIONS + 4], *at = head, *end = tail;
 
 	end_options(o);
 	total = 12 + n_fixed + padded + o->n;
-	head[0] = type;
-	head[1] = total;
-	put(p, head, sizeof(head));
-	put(p, fixed, n_fixed);
+	at = add(at, &type, 4);
+	at = add(at, &total, 4);
+	at = add(at, fixed, n_fixed);
+	put(p, head, (size_t)(at - head));
 	put(p, data, n);
-	put(p, &zero, padded - n);
-	put(p, o->bytes, o->n);
-	put(p, &total, sizeof(total));
+	end = add(end, &zero, padded - n);
+	end = add(end, o->bytes, o->n);
+	end = add(end, &total, 4);
+	put(p, tail, (size_t)(end - tail));
 }
 
 void pcapng_begin(struct pcapng *p, FILE *file, const char *application)
@@ -82,8 +97,9 @@ void pcapng_begin(struct pcapng *p, FILE *file, const char *application)
 		uint16_t major, minor;
 		int64_t length;
 	} s = { MAGIC, 1, 0, -1 };
-	struct options o = { .n = 0 };
+	struct options o;
 
+	no_options(&o);
 	*p = (struct pcapng){ .file = file };
 	option_text(&o, SHB_APPLICATION, application);
 	block(p, SECTION, &s, sizeof(s), NULL, 0, &o);
@@ -96,8 +112,9 @@ uint32_t pcapng_interface(struct pcapng *p, enum pcapng_link link, const char *n
 		uint32_t snaplen;
 	} s = { (uint16_t)link, 0, 0 };
 	uint8_t resolution = NANOSECONDS;
-	struct options o = { .n = 0 };
+	struct options o;
 
+	no_options(&o);
 	option_text(&o, IF_NAME, name);
 	option_text(&o, IF_DESCRIPTION, description);
 	option(&o, IF_RESOLUTION, &resolution, 1);
@@ -130,8 +147,9 @@ void pcapng_packet(struct pcapng *p, uint32_t interface, enum pcapng_link link, 
 		uint8_t erf[ERF_BYTES];
 	} fixed = { { interface, (uint32_t)(time >> 32), (uint32_t)time, have + more, len + more }, { 0 } };
 	uint32_t flags = out ? OUTBOUND : INBOUND;
-	struct options o = { .n = 0 };
+	struct options o;
 
+	no_options(&o);
 	option(&o, EPB_FLAGS, &flags, sizeof(flags));
 	option_text(&o, OPT_COMMENT, comment);
 	if (more)
@@ -142,8 +160,9 @@ void pcapng_packet(struct pcapng *p, uint32_t interface, enum pcapng_link link, 
 void pcapng_statistics(struct pcapng *p, uint32_t interface, uint64_t time, uint64_t received, uint64_t lost)
 {
 	uint32_t s[3] = { interface, (uint32_t)(time >> 32), (uint32_t)time };
-	struct options o = { .n = 0 };
+	struct options o;
 
+	no_options(&o);
 	option(&o, ISB_RECEIVED, &received, sizeof(received));
 	option(&o, ISB_DROPPED, &lost, sizeof(lost));
 	block(p, STATISTICS, s, sizeof(s), NULL, 0, &o);

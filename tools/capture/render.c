@@ -159,15 +159,15 @@ static uint32_t ip_bytes(const uint8_t dst[16])
 /* The payload of a UDP datagram lies behind the place of its headers: `have` of n bytes. */
 static void emit_udp(struct render *r, const struct obs_record *h, uint32_t have, uint32_t n, bool out, const char *note)
 {
-	uint32_t ip = put_ip(r->frame, h->src, h->dst, PROTO_UDP, h->tos, UDP_BYTES + n);
+	uint32_t ip = put_ip(r->frame, h->flow.src, h->flow.dst, PROTO_UDP, h->flow.tos, UDP_BYTES + n);
 	uint8_t *at = r->frame + ip;
 
-	put16(at, h->sport);
-	put16(at + 2, h->dport);
+	put16(at, h->flow.sport);
+	put16(at + 2, h->flow.dport);
 	put16(at + 4, UDP_BYTES + n);
 	put16(at + 6, 0); /* the checksum: none, as RoCEv2 is sent by IPv4 */
-	if (!ut_ip_is_v4(h->dst) && have == n)
-		put16(at + 6, segment_sum(h->src, h->dst, PROTO_UDP, at, UDP_BYTES + n));
+	if (!ut_ip_is_v4(h->flow.dst) && have == n)
+		put16(at + 6, segment_sum(h->flow.src, h->flow.dst, PROTO_UDP, at, UDP_BYTES + n));
 	show(r, ip, UDP_BYTES + have, UDP_BYTES + n, out, note);
 }
 
@@ -178,12 +178,12 @@ static void emit_udp(struct render *r, const struct obs_record *h, uint32_t have
 static uint32_t put_link(uint8_t *at, const struct obs_record *h, uint32_t n)
 {
 	struct wire_link_packet p = {
-		.lrh = { .sl = h->sl, .slid = h->slid, .dlid = h->dlid, .lnh = h->grh ? WIRE_LNH_GLOBAL : WIRE_LNH_LOCAL },
-		.grh = { .tclass = h->tos, .flow_label = h->flow_label, .hop_lmt = h->hop_limit }, .ib_len = n,
+		.lrh = { .sl = h->flow.sl, .slid = h->flow.slid, .dlid = h->flow.dlid, .lnh = h->flow.grh ? WIRE_LNH_GLOBAL : WIRE_LNH_LOCAL },
+		.grh = { .tclass = h->flow.tos, .flow_label = h->flow.flow_label, .hop_lmt = h->flow.hop_limit }, .ib_len = n,
 	};
 
-	memcpy(p.grh.sgid, h->src, 16);
-	memcpy(p.grh.dgid, h->dst, 16);
+	memcpy(p.grh.sgid, h->flow.src, 16);
+	memcpy(p.grh.dgid, h->flow.dst, 16);
 	return (uint32_t)wire_link_build(at, WIRE_LINK_HDRS_MAX, &p);
 }
 
@@ -224,10 +224,10 @@ static struct obs_record with_lids(struct render *r, const struct obs_record *h)
 {
 	struct obs_record n = *h;
 
-	if (!h->lids || h->kind == OBS_DATAGRAM)
+	if (!h->flow.lids || h->kind == OBS_DATAGRAM)
 		return n;
-	learn(r, n.src, &n.slid);
-	learn(r, n.dst, &n.dlid);
+	learn(r, n.flow.src, &n.flow.slid);
+	learn(r, n.flow.dst, &n.flow.dlid);
 	return n;
 }
 
@@ -235,7 +235,7 @@ static struct obs_record with_lids(struct render *r, const struct obs_record *h)
 
 static void emit_ib(struct render *r, const struct obs_record *h, uint32_t have, uint32_t n, bool out, const char *note)
 {
-	if (h->lids)
+	if (h->flow.lids)
 		emit_link(r, h, have, n, out, note);
 	else
 		emit_udp(r, h, have, n, out, note);
@@ -244,9 +244,9 @@ static void emit_ib(struct render *r, const struct obs_record *h, uint32_t have,
 /* The place of BTH. */
 static uint8_t *packet_at(struct render *r, const struct obs_record *h)
 {
-	if (h->lids)
-		return r->frame + (h->grh ? WIRE_LINK_HDRS_MAX : WIRE_LRH_LEN);
-	return r->frame + ip_bytes(h->dst) + UDP_BYTES;
+	if (h->flow.lids)
+		return r->frame + (h->flow.grh ? WIRE_LINK_HDRS_MAX : WIRE_LRH_LEN);
+	return r->frame + ip_bytes(h->flow.dst) + UDP_BYTES;
 }
 
 static bool show_datagram(struct render *r, const struct obs_record *h, const uint8_t *bytes)
@@ -365,16 +365,16 @@ static void put_icrc(struct render *r, const struct obs_record *h, uint8_t *at, 
 {
 	struct wire_icrc_flow flow;
 
-	if (h->lids) {
+	if (h->flow.lids) {
 		put_link(r->frame, h, n + WIRE_ICRC_LEN);
 		wire_icrc_link_fill(r->frame, (size_t)(at - r->frame) + n);
 		return;
 	}
-	if (ut_ip_is_v4(h->dst))
-		wire_icrc_flow_v4(&flow, h->src + 12, h->dst + 12);
+	if (ut_ip_is_v4(h->flow.dst))
+		wire_icrc_flow_v4(&flow, h->flow.src + 12, h->flow.dst + 12);
 	else
-		wire_icrc_flow_v6(&flow, h->src, h->dst);
-	wire_icrc_fill(&flow, h->sport, h->dport, 0, true, at, n);
+		wire_icrc_flow_v6(&flow, h->flow.src, h->flow.dst);
+	wire_icrc_fill(&flow, h->flow.sport, h->flow.dport, 0, true, at, n);
 }
 
 /* Writes a packet into the frame and emits it. from: offset of its payload in the message's. */
@@ -430,7 +430,7 @@ static struct obs_record with_port(const struct obs_record *h, uint32_t a, uint3
 {
 	struct obs_record n = *h;
 
-	n.sport = (uint16_t)(0xc000 | ((a ^ b * 31) & 0x3fff));
+	n.flow.sport = (uint16_t)(0xc000 | ((a ^ b * 31) & 0x3fff));
 	return n;
 }
 
@@ -493,7 +493,7 @@ static void emit_ack(struct render *r, const struct obs_record *h, const struct 
 static uint32_t response_psn(struct render *r, const struct obs_record *h, const struct message *m, uint32_t psn,
 			     bool last)
 {
-	const struct psn_slot *s = slot_of(requester_of(r, h->dst, m->h.dest_qpn & PSN_MASK), psn);
+	const struct psn_slot *s = slot_of(requester_of(r, h->flow.dst, m->h.dest_qpn & PSN_MASK), psn);
 
 	return s ? (s->first + (last ? s->n - 1 : 0)) & PSN_MASK : psn;
 }
@@ -522,7 +522,7 @@ static bool show_message(struct render *r, const struct obs_record *h, const uin
 		local = pieces(m.h.length, unit);
 		n = pieces(m.h.length, r->mtu);
 	}
-	q = requester_of(r, h->src, m.h.src_qpn & PSN_MASK);
+	q = requester_of(r, h->flow.src, m.h.src_qpn & PSN_MASK);
 	emit_message(r, h, &m, wire_psn(q, m.h.psn, local, unit / r->mtu ? unit / r->mtu : 1, n), h->out, NULL);
 	return true;
 }
@@ -533,10 +533,10 @@ static struct obs_record turned(const struct obs_record *h)
 {
 	struct obs_record n = *h;
 
-	memcpy(n.src, h->dst, 16);
-	memcpy(n.dst, h->src, 16);
-	n.slid = h->dlid;
-	n.dlid = h->slid;
+	memcpy(n.flow.src, h->flow.dst, 16);
+	memcpy(n.flow.dst, h->flow.src, 16);
+	n.flow.slid = h->flow.dlid;
+	n.flow.dlid = h->flow.slid;
 	return n;
 }
 
@@ -573,7 +573,7 @@ static bool show_access(struct render *r, const struct obs_record *h, const uint
 	if (!read_message(h, bytes, &m))
 		return false;
 	n = m.shape->flags & WIRE_F_ATOMIC ? 1 : pieces(m.h.length, r->mtu);
-	q = requester_of(r, h->src, m.h.src_qpn & PSN_MASK);
+	q = requester_of(r, h->flow.src, m.h.src_qpn & PSN_MASK);
 	if (!q->begun)
 		q->wire = q->local = m.h.psn;
 	q->begun = true;
@@ -597,9 +597,9 @@ static bool show_access(struct render *r, const struct obs_record *h, const uint
 static struct stream *stream_of(struct render *r, const struct obs_record *h, int *ret_from)
 {
 	struct stream **at, *s;
-	bool swap = h->sport > h->dport || (h->sport == h->dport && memcmp(h->src, h->dst, 16) > 0);
-	const uint8_t *a = swap ? h->dst : h->src, *b = swap ? h->src : h->dst;
-	uint16_t pa = swap ? h->dport : h->sport, pb = swap ? h->sport : h->dport;
+	bool swap = h->flow.sport > h->flow.dport || (h->flow.sport == h->flow.dport && memcmp(h->flow.src, h->flow.dst, 16) > 0);
+	const uint8_t *a = swap ? h->flow.dst : h->flow.src, *b = swap ? h->flow.src : h->flow.dst;
+	uint16_t pa = swap ? h->flow.dport : h->flow.sport, pb = swap ? h->flow.sport : h->flow.dport;
 
 	*ret_from = swap;
 	at = &r->streams[hash(a, (uint32_t)pa << 16 | pb)];
@@ -622,26 +622,26 @@ static struct stream *stream_of(struct render *r, const struct obs_record *h, in
 static void emit_tcp(struct render *r, const struct obs_record *h, struct stream *s, int from, uint32_t have, uint32_t n,
 		     const char *note)
 {
-	uint32_t ip = put_ip(r->frame, h->src, h->dst, PROTO_TCP, h->tos, TCP_BYTES + n);
+	uint32_t ip = put_ip(r->frame, h->flow.src, h->flow.dst, PROTO_TCP, h->flow.tos, TCP_BYTES + n);
 	uint8_t *at = r->frame + ip;
 
 	memset(at, 0, TCP_BYTES);
-	put16(at, h->sport);
-	put16(at + 2, h->dport);
+	put16(at, h->flow.sport);
+	put16(at + 2, h->flow.dport);
 	wire_put32(at + 4, 1 + s->dir[from].seq);
 	wire_put32(at + 8, 1 + s->dir[!from].seq);
 	at[12] = TCP_BYTES / 4 << 4;
 	at[13] = TCP_FLAGS;
 	put16(at + 14, SEGMENT);
 	if (have == n)
-		put16(at + 16, segment_sum(h->src, h->dst, PROTO_TCP, at, TCP_BYTES + n));
+		put16(at + 16, segment_sum(h->flow.src, h->flow.dst, PROTO_TCP, at, TCP_BYTES + n));
 	s->dir[from].seq += n;
 	show(r, ip, TCP_BYTES + have, TCP_BYTES + n, h->out, note);
 }
 
 static uint8_t *tcp_payload(struct render *r, const struct obs_record *h)
 {
-	return r->frame + ip_bytes(h->dst) + TCP_BYTES;
+	return r->frame + ip_bytes(h->flow.dst) + TCP_BYTES;
 }
 
 /* Returns true if these octets were shown from the other end's record. */
@@ -701,8 +701,8 @@ static bool show_fpdu(struct render *r, const struct obs_record *h, const uint8_
 	if (is_repeated(s, from, h))
 		return false;
 	if (!s->dir[0].framed && !s->dir[1].framed) {
-		back.sport = h->dport;
-		back.dport = h->sport;
+		back.flow.sport = h->flow.dport;
+		back.flow.dport = h->flow.sport;
 		back.out = !h->out;
 		invent_frame(r, h, s, from, wire_mpa_request_key);
 		invent_frame(r, &back, s, !from, wire_mpa_reply_key);

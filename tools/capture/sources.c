@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READ_MOST 20000 /* records of a ring in one turn */
 #define RECORD_ROOM (OBS_HEADER + 16 + OBS_COPY + 65536)
 #define BUCKETS (1u << 16)
 #define KEY_BYTES 48u
@@ -30,6 +29,7 @@ struct sources {
 	struct source *v[SOURCES_MAX];
 	int n;
 	struct half *halves[BUCKETS], *spare;
+	struct ut_ticks_clock clock;
 	uint8_t bytes[RECORD_ROOM];
 };
 
@@ -40,6 +40,7 @@ struct sources *sources_new(const struct obs_config *cfg)
 	if (!s)
 		abort();
 	s->cfg = *cfg;
+	ut_ticks_clock_begin(&s->clock);
 	return s;
 }
 
@@ -98,11 +99,11 @@ int sources_poll(struct sources *s, struct pollfd *v, int max)
 	return n;
 }
 
-static bool begin(struct source *src, int ring)
+static bool begin(const struct sources *s, struct source *src, int ring)
 {
 	const struct obs_ring_page *page;
 
-	if (obs_reader_open(&src->reader, ring) < 0)
+	if (obs_reader_open(&src->reader, ring, &s->clock) < 0)
 		return false;
 	page = src->reader.page;
 	src->open = true;
@@ -111,12 +112,13 @@ static bool begin(struct source *src, int ring)
 	snprintf(src->adapter, sizeof(src->adapter), "%.*s", OBS_NAME - 1, page->adapter);
 	ut_log_plain(src->program, strlen(src->program));
 	ut_log_plain(src->adapter, strlen(src->adapter));
-	src->offset = (int64_t)(page->realtime - page->monotonic);
+	src->offset = obs_reader_offset(&src->reader);
 	return true;
 }
 
 void sources_serve(struct sources *s, void (*began)(struct source *src, void *arg), void *arg)
 {
+	ut_ticks_clock_sync(&s->clock);
 	for (int i = 0; i < s->n; i++) {
 		struct source *src = s->v[i];
 		int ring;
@@ -126,7 +128,7 @@ void sources_serve(struct sources *s, void (*began)(struct source *src, void *ar
 		ring = obs_session_take(src->session);
 		if (ring == -EAGAIN)
 			continue;
-		if (ring >= 0 && !src->open && begin(src, ring))
+		if (ring >= 0 && !src->open && begin(s, src, ring))
 			began(src, arg);
 		if (ring >= 0) {
 			close(ring);
@@ -139,22 +141,31 @@ void sources_serve(struct sources *s, void (*began)(struct source *src, void *ar
 
 /* --- both ends of one packet --- */
 
+static uint64_t mix(uint64_t v, const uint8_t *bytes, size_t n)
+{
+	for (; n; bytes += n < 8 ? n : 8, n -= n < 8 ? n : 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, bytes, n < 8 ? n : 8);
+		v = (v ^ word) * 0x9e3779b97f4a7c15u;
+		v ^= v >> 32;
+	}
+	return v;
+}
+
 static uint64_t key_of(const struct obs_record *h, const uint8_t *bytes)
 {
-	uint64_t v = 1469598103934665603u ^ h->kind;
+	bool stream = h->kind == OBS_FPDU || h->kind == OBS_FRAME;
 	uint32_t n = h->have < KEY_BYTES ? h->have : KEY_BYTES;
+	uint64_t v = (uint64_t)h->kind << 32 ^ h->len;
 
 	/* A payload is not kept by the receiver where it was fetched. */
 	if (h->kind == OBS_MESSAGE)
 		n = OBS_HEADER;
-	for (uint32_t i = 0; i < n; i++)
-		v = (v ^ bytes[i]) * 1099511628211u;
-	for (int i = 0; i < 16; i++)
-		v = (v ^ h->src[i] ^ (uint64_t)h->dst[i] << 8) * 1099511628211u;
-	v = (v ^ h->len) * 1099511628211u;
-	if (h->kind == OBS_FPDU || h->kind == OBS_FRAME)
-		v = (v ^ (uint32_t)(h->sport << 16 | h->dport)) * 1099511628211u;
-	return v;
+	v = mix(v, bytes, n);
+	v = mix(v, h->flow.src, sizeof(h->flow.src));
+	v = mix(v, h->flow.dst, sizeof(h->flow.dst));
+	return stream ? mix(v, (const uint8_t *)&h->flow.sport, 4) : v;
 }
 
 static struct source_entry *entry_at(const struct source *src, uint64_t pos)
@@ -272,7 +283,7 @@ static void keep(struct sources *s, struct source *src, const struct obs_record 
 	match(s, src, src->base + src->tail - n);
 }
 
-unsigned sources_read(struct sources *s)
+unsigned sources_read(struct sources *s, unsigned most)
 {
 	unsigned n = 0;
 
@@ -283,7 +294,7 @@ unsigned sources_read(struct sources *s)
 
 		if (!src->open)
 			continue;
-		for (int k = 0; k < READ_MOST && (r = obs_reader_next(&src->reader, &h, s->bytes, sizeof(s->bytes))) > 0; k++) {
+		for (unsigned k = 0; k < most && (r = obs_reader_next(&src->reader, &h, s->bytes, sizeof(s->bytes))) > 0; k++) {
 			keep(s, src, &h);
 			n++;
 		}
@@ -338,6 +349,14 @@ void sources_give(struct sources *s, bool all, void (*give)(struct source *src, 
 			give(src, e, arg);
 		src->head += entry_bytes(e->h.have);
 	}
+}
+
+bool sources_live(const struct sources *s)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->v[i]->session >= 0)
+			return true;
+	return false;
 }
 
 bool sources_any(const struct sources *s)

@@ -56,11 +56,13 @@ struct pollfd;
 int sources_poll(struct sources *s, struct pollfd *v, int max);
 /* Takes rings that were passed, and notices processes that have left. began(): a new source has its ring. */
 void sources_serve(struct sources *s, void (*began)(struct source *src, void *arg), void *arg);
-/* Reads what the rings have. Returns the number of records. */
-unsigned sources_read(struct sources *s);
+/* Reads what the rings have, at most so many records of each. Returns the number of records. */
+unsigned sources_read(struct sources *s, unsigned most);
 /* Gives records up to SOURCES_HOLD_NS ago (all: every one) in the order of time. */
 void sources_give(struct sources *s, bool all, void (*give)(struct source *src, const struct source_entry *e, void *arg),
 		  void *arg);
+/* Returns true if a process is there that may write records. */
+bool sources_live(const struct sources *s);
 /* Returns true if a process is there, or records are left. */
 bool sources_any(const struct sources *s);
 /* Ends the sessions: the processes take their observers away. */

@@ -57,6 +57,8 @@ static const struct command commands[] = {
 "                   stores|pipe, qp=, peer=, adapter=, program=, pid=; ! before a\n"
 "                   term turns it round\n"
 "  --ring MB        memory for records that are not read yet (default 16)\n"
+"  --cpu PERCENT    most of a processor that the capture takes where the programs\n"
+"                   leave it none (default 10)\n"
 "  --mtu N          path MTU at which messages within this host are cut (4096)\n"
 "  --adapter KIND   as for dapple run\n"
 "  --pid PID        a process that runs already\n"
