@@ -21,6 +21,14 @@ extern "C" {
  */
 #define DPL_OPTION_DEVICE 0
 
+/*
+ * RDMA_OPTION_IB, RDMA_OPTION_IB_PATH of rdma_cma.h take an alternate path besides the primary one: a struct ibv_path_data
+ * with the flags IBV_PATH_FLAG_ALTERNATE | IBV_PATH_FLAG_BIDIRECTIONAL. Before rdma_connect() it stands in one array with
+ * the primary path, and goes with the request. On a connection it stands alone and is loaded at both ends:
+ * RDMA_CM_EVENT_ROUTE_RESOLVED or RDMA_CM_EVENT_ROUTE_ERROR follows. EINVAL: no connection, or a LID that is none of
+ * the two ports; EBUSY: an earlier path has no answer yet; EOPNOTSUPP: Ethernet.
+ */
+
 #ifdef __cplusplus
 }
 #endif

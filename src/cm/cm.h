@@ -14,6 +14,7 @@
  *	[bind ->] connect -> RESPONSE (ops->confirms) -> establish -> ESTABLISHED
  *	                  -> ESTABLISHED | REJECTED | UNREACHABLE | ERROR
  *	REQUEST -> accept -> ESTABLISHED | ...;  REQUEST -> reject (is over)
+ *	ESTABLISHED -> load_path -> ALTERNATE, as often as wanted
  *	ESTABLISHED -> disconnect or the peer's -> DISCONNECTED [-> TIMEWAIT_EXIT]
  * destroy is legal in every state and ends all up-calls; it rejects, disconnects
  * or closes as the state asks, without waiting.
@@ -47,6 +48,13 @@ enum cm_reject {
 	CM_REJ_INVALID_MTU = 26, CM_REJ_CONSUMER = 28,
 	CM_REJ_DUPLICATE_COMM_ID = 30, CM_REJ_CLASS_VERSION = 31,
 	CM_REJ_VENDOR_OPTION = 35
+};
+
+/* Status of an APR, IBTA table 117 (12.8.2): what became of an alternate path. */
+enum cm_apr {
+	CM_APR_LOADED, CM_APR_INVALID_COMM_ID, CM_APR_UNSUPPORTED, CM_APR_REJECTED, CM_APR_REDIRECT, CM_APR_IS_CURRENT,
+	CM_APR_INVALID_QPN, CM_APR_INVALID_LID, CM_APR_INVALID_GID, CM_APR_INVALID_FLOW_LABEL, CM_APR_INVALID_TCLASS,
+	CM_APR_INVALID_HOP_LIMIT, CM_APR_INVALID_RATE, CM_APR_INVALID_SL
 };
 
 /*
@@ -111,7 +119,8 @@ enum cm_event_type {
 			      * the kernel's rdma_cm reports it */
 	CM_EV_ERROR,         /* status: negative errno */
 	CM_EV_DISCONNECTED,
-	CM_EV_TIMEWAIT_EXIT  /* only where ops->timewait */
+	CM_EV_TIMEWAIT_EXIT, /* only where ops->timewait */
+	CM_EV_ALTERNATE      /* of load_path; status: 0, an enum cm_apr, or a negative errno: no path was loaded */
 };
 
 /* Valid during the up-call. private_data points at exactly private_len bytes, the
@@ -135,6 +144,7 @@ struct cm_ep {
 	uint64_t service;             /* service ID; port space in bits 31..16 for IP ones */
 	struct cm_options opt;
 	struct cm_path path;          /* active: set by the user before connect; passive: as the request says */
+	struct cm_path alternate;     /* likewise; dlid 0: none. Afterwards: what load_path of either end has loaded */
 };
 
 struct cm_bind {
@@ -166,8 +176,15 @@ struct cm_ops {
 	int (*reject)(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16_t len);
 	/* Active side after RESPONSE: the QP is in RTS. */
 	int (*establish)(struct cm_ep *ep);
-	/* IBV_EVENT_COMM_EST arrived on the endpoint's QP: counts as the peer's confirmation. */
+	/* IBV_EVENT_COMM_EST arrived on the endpoint's QP: counts as the peer's confirmation. IBV_EVENT_PATH_MIG: the
+	 * alternate path has become the path; -EINVAL without one. */
 	int (*notify)(struct cm_ep *ep, enum ibv_event_type event);
+	/*
+	 * Gives a connection an alternate path in reserve, at both ends (IBTA 12.8, 17.2.8); the QPs are rearmed. 0: the event
+	 * ALTERNATE follows unless the connection ends before. The peer's user hears nothing. -EINVAL: no connection, or a
+	 * path that is none between the ends; -EBUSY: an earlier call has no answer yet; -EOPNOTSUPP: the link has one path.
+	 */
+	int (*load_path)(struct cm_ep *ep, const struct cm_path *path);
 	/* 0, or -EINVAL when there is no connection. */
 	int (*disconnect)(struct cm_ep *ep);
 	/* Attributes that bring a caller's QP to attr->qp_state (INIT, RTR, RTS) of this

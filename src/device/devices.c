@@ -174,7 +174,7 @@ static int that_are_found(const struct dev_kind_row *row, const char *names, str
 	for (int i = 0; i < n; i++)
 		if (!names || listed(names, v[i].name, strlen(v[i].name)))
 			v[kept++] = v[i];
-	return kept;
+	return n < 0 ? n : kept;
 }
 
 /* names: DAPPLE_DEVICES or NULL. */
@@ -183,15 +183,21 @@ static int build(const struct dev_kind_row *const *rows, int n_rows, const char 
 		 int n_addrs, struct dev_info **ret)
 {
 	struct dev_info *v = ut_calloc((size_t)n_rows * (size_t)(n_links + FOUND_MAX) + 1, sizeof(*v));
-	int n = 0;
+	int n = 0, more;
 
 	if (!v)
 		return -ENOMEM;
 	if (n_links)
 		qsort(links, (size_t)n_links, sizeof(*links), by_order);
-	for (int k = 0; k < n_rows; k++)
-		n += rows[k]->is_found ? that_are_found(rows[k], names, v + n)
-				       : on_interfaces(rows[k], names, links, n_links, addrs, n_addrs, v + n);
+	for (int k = 0; k < n_rows; k++) {
+		more = rows[k]->is_found ? that_are_found(rows[k], names, v + n)
+					 : on_interfaces(rows[k], names, links, n_links, addrs, n_addrs, v + n);
+		if (more < 0) {
+			free(v);
+			return more;
+		}
+		n += more;
+	}
 	*ret = v;
 	return n;
 }

@@ -186,11 +186,29 @@ static void settle(struct eng_dev *dev, struct eng_qp *qp, enum ibv_qp_state to)
 	}
 }
 
+static int modify(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
+	UT_REQUIRES(dev->lock)
+{
+	enum ibv_qp_state from = eng_qp_state(qp), to = mask & IBV_QP_STATE ? attr->qp_state : from;
+	int r = check(qp, attr, mask, from, to);
+
+	if (r == 0)
+		move(dev, qp, attr, mask, from, to);
+	return r;
+}
+
+int eng_qp_modify_held(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	struct eng_dev *dev = qp->dev;
+
+	eng_dev_held(dev);
+	return modify(dev, qp, attr, mask);
+}
+
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	struct eng_dev *dev = qp->dev;
 	int refused = dev->refuses(dev, "modify_qp");
-	enum ibv_qp_state from, to;
 	int r;
 
 	if (refused < 0)
@@ -203,11 +221,7 @@ int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	ut_lock(&dev->lock);
 	if (mask & IBV_QP_STATE)
 		settle(dev, qp, attr->qp_state);
-	from = eng_qp_state(qp);
-	to = mask & IBV_QP_STATE ? attr->qp_state : from;
-	r = check(qp, attr, mask, from, to);
-	if (r == 0)
-		move(dev, qp, attr, mask, from, to);
+	r = modify(dev, qp, attr, mask);
 	eng_dev_unlock(dev);
 	return r;
 }

@@ -17,6 +17,8 @@
  * draining: the protocol calls eng_qp_drained(), in its qp_moved already if no message is in flight.
  */
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask);
+/* The same with dev->lock held, for attributes of a QP that stays in its state. */
+int eng_qp_modify_held(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask);
 /* Moves the queue pair of this number to ERR. Returns 0, also if it is gone already, or as
  * eng_qp_modify() does. */
 int eng_qp_end(struct eng_dev *dev, uint32_t qpn) UT_EXCLUDES(dev->lock);

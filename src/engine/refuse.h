@@ -88,6 +88,7 @@ R(AH_PORT,       INVAL,     "create_ah", "the port number is not that of this ad
 R(AH_NO_GRH,     INVAL,     "create_ah", "no GRH, which RoCE needs", "choose a GID index (-g 0 of many programs; is_global, sgid_index and dgid in source), or set DAPPLE_NO_GRH=self if both ends run on this host and its adapter of lo") \
 R(AH_LACKS,      OPNOTSUPP, "create_ah", "iWARP has no datagrams", "use an adapter of RoCE") \
 R(AH_SGID,       INVAL,     "create_ah", "sgid_index and the GIDs do not name a path", "choose an index that dapple devices prints, of the peer's address family") \
+R(AH_LID,        INVAL,     "create_ah", "the path has no LID that this link takes", "use the lid of the peer's ibv_port_attr") \
 R(AH_EMPTY,      NODATA,    "create_ah", "sgid_index is an empty entry of the GID table", "choose an index that dapple devices prints") \
 R(AH_LIMIT,      NOMEM,     "create_ah", "the adapter has max_ah address handles already", "destroy those that are not used") \
 R(MCAST_STATE,   INVAL,     "attach_mcast", "the QP is in RESET", "move it to INIT first") \

@@ -756,6 +756,7 @@ static void answer_find(struct pks_process *p, const struct pkt_find *q)
 	if (port)
 		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? pks_address(port->node) : 0,
 						.lid = fab_port_lid(port), .guid = port->guid,
+						.lmc = (uint16_t)wire_get_PORT_INFO_lmc(port->info),
 						.prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
 	else if (far)
 		m.u.found = (struct pkt_found){ .ip = far->ip, .lid = far->lid, .guid = far->guid, .prefix = far->prefix };

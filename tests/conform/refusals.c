@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/conform-refusals-XXXXXX";
+static char dir[108] = "/tmp/conform-refusals-XXXXXX";
 
 struct stand {
 	struct cf_side s;
@@ -36,13 +36,6 @@ static int remove_dir(void *unused)
 	return 0;
 }
 
-static void own_dir(void)
-{
-	CF_TRUE(mkdtemp(dir));
-	CF_OK(setenv("DAPPLE_RUNTIME_DIR", dir, 1));
-	cf_keep(remove_dir, dir, "the runtime directory");
-}
-
 /* What was said since the last call; "": nothing. */
 static void take_said(char *buf, size_t n)
 {
@@ -58,6 +51,22 @@ static void take_said(char *buf, size_t n)
 		unlink(path);
 	}
 	buf[got > 0 ? got : 0] = 0;
+}
+
+/* A fabric is found by its runtime folder, which is the row's own. */
+static void own_dir(void)
+{
+	const char *given = getenv("DAPPLE_RUNTIME_DIR");
+	char before[4096];
+
+	if (getenv("DAPPLE_FABRIC") && given) {
+		snprintf(dir, sizeof(dir), "%s", given);
+		take_said(before, sizeof(before));
+		return;
+	}
+	CF_TRUE(mkdtemp(dir));
+	CF_OK(setenv("DAPPLE_RUNTIME_DIR", dir, 1));
+	cf_keep(remove_dir, dir, "the runtime directory");
 }
 
 static int null(const void *p)
@@ -92,7 +101,7 @@ static int step(struct stand *t, enum ibv_qp_state to, void (*spoil)(struct ibv_
 	}
 
 STEP(no_grh, RTR, a->ah_attr.is_global = 0)
-STEP(no_gid, RTR, a->ah_attr.grh.sgid_index = 200)
+STEP(no_gid, RTR, (a->ah_attr.is_global = 1, a->ah_attr.grh.sgid_index = 200))
 STEP(other_family, RTR, memset(a->ah_attr.grh.dgid.raw, 0xfd, 16))
 STEP(wrong_mtu, RTR, a->path_mtu = (enum ibv_mtu)6)
 STEP(wrong_dest, RTR, a->dest_qp_num = 1 << 24)
@@ -268,7 +277,8 @@ static int recv_full(struct stand *t)
 	return rc;
 }
 
-enum where { BOTH, ROCE, IWARP };
+/* The adapters that refuse it, or in these words. */
+enum where { ROCE = 1, IB = 2, IWARP = 4, PACKETS = ROCE | IB, ALL = PACKETS | IWARP };
 
 static const struct row {
 	const char *name;
@@ -278,51 +288,52 @@ static const struct row {
 	const char *words[3];
 } rows[] = {
 	{ "RTR without a GRH", ROCE, no_grh, EINVAL, { "modify_qp to RTR refused: no GRH", "-g 0", "DAPPLE_NO_GRH=self" } },
-	{ "RTR, no such GID", ROCE, no_gid, EINVAL, { "RTR refused: sgid_index", "dapple devices", "QP 0x" } },
+	{ "RTR, no such GID", PACKETS, no_gid, EINVAL, { "RTR refused: sgid_index", "dapple devices", "QP 0x" } },
 	{ "RTR, families differ", ROCE, other_family, EINVAL, { "RTR refused: source", "family", "GID index" } },
-	{ "path MTU", ROCE, wrong_mtu, EINVAL, { "modify_qp refused: path_mtu", "active_mtu" } },
-	{ "destination", ROCE, wrong_dest, EINVAL, { "modify_qp refused: dest_qp_num", "host byte order" } },
-	{ "depth of Reads", ROCE, much_rd_atomic, EINVAL, { "modify_qp refused: max_rd_atomic", "max_qp_rd_atom" } },
-	{ "required bit", ROCE, lacks_psn, EINVAL, { "modify_qp refused: the mask lacks", "ibv_modify_qp(3)" } },
-	{ "foreign bit", ROCE, foreign_psn, EINVAL, { "modify_qp refused: the mask has", "ibv_modify_qp(3)" } },
+	{ "path MTU", PACKETS, wrong_mtu, EINVAL, { "modify_qp refused: path_mtu", "active_mtu" } },
+	{ "destination", PACKETS, wrong_dest, EINVAL, { "modify_qp refused: dest_qp_num", "host byte order" } },
+	{ "depth of Reads", PACKETS, much_rd_atomic, EINVAL, { "modify_qp refused: max_rd_atomic", "max_qp_rd_atom" } },
+	{ "required bit", PACKETS, lacks_psn, EINVAL, { "modify_qp refused: the mask lacks", "ibv_modify_qp(3)" } },
+	{ "foreign bit", PACKETS, foreign_psn, EINVAL, { "modify_qp refused: the mask has", "ibv_modify_qp(3)" } },
 	{ "alternate path", ROCE, alternate, EINVAL, { "modify_qp refused: an alternate path", "leave out" } },
-	{ "migration", ROCE, migration, EINVAL, { "modify_qp refused: path_mig_state", "leave out" } },
-	{ "timeout", ROCE, long_timeout, EINVAL, { "modify_qp refused: a timer", "up to 31" } },
-	{ "port", ROCE, wrong_port, EINVAL, { "modify_qp refused: the port number", "port 1" } },
-	{ "P_Key", ROCE, wrong_pkey, EINVAL, { "modify_qp refused: pkey_index", "index 0" } },
-	{ "transition", ROCE, backwards, EINVAL, { "modify_qp refused: no transition", "RESET, INIT, RTR" } },
-	{ "current state", ROCE, not_current, EINVAL, { "modify_qp refused: cur_qp_state", "ibv_query_qp" } },
-	{ "unknown attribute", BOTH, unknown_attr, EOPNOTSUPP, { "modify_qp refused: the mask", "leave out" } },
-	{ "QP without a CQ", BOTH, qp_no_cq, EINVAL, { "create_qp refused: PD, CQ", "context" } },
-	{ "long queue", BOTH, qp_long, EINVAL, { "create_qp refused: a queue", "max_qp_wr" } },
-	{ "raw packets", BOTH, qp_raw, EOPNOTSUPP, { "create_qp refused: this transport lacks", "use RC" } },
-	{ "unknown type", BOTH, qp_type, EINVAL, { "create_qp refused: qp_type", "enum ibv_qp_type" } },
+	{ "migration", PACKETS, migration, EINVAL, { "modify_qp refused: path_mig_state", "leave out" } },
+	{ "timeout", PACKETS, long_timeout, EINVAL, { "modify_qp refused: a timer", "up to 31" } },
+	{ "port", PACKETS, wrong_port, EINVAL, { "modify_qp refused: the port number", "port 1" } },
+	{ "P_Key", PACKETS, wrong_pkey, EINVAL, { "modify_qp refused: pkey_index", "index 0" } },
+	{ "transition", PACKETS, backwards, EINVAL, { "modify_qp refused: no transition", "RESET, INIT, RTR" } },
+	{ "current state", PACKETS, not_current, EINVAL, { "modify_qp refused: cur_qp_state", "ibv_query_qp" } },
+	{ "unknown attribute", ALL, unknown_attr, EOPNOTSUPP, { "modify_qp refused: the mask", "leave out" } },
+	{ "QP without a CQ", ALL, qp_no_cq, EINVAL, { "create_qp refused: PD, CQ", "context" } },
+	{ "long queue", ALL, qp_long, EINVAL, { "create_qp refused: a queue", "max_qp_wr" } },
+	{ "raw packets", ALL, qp_raw, EOPNOTSUPP, { "create_qp refused: this transport lacks", "use RC" } },
+	{ "unknown type", ALL, qp_type, EINVAL, { "create_qp refused: qp_type", "enum ibv_qp_type" } },
 	{ "UD over iWARP", IWARP, qp_ud, EOPNOTSUPP, { "create_qp refused: this transport lacks", "RoCE" } },
-	{ "empty CQ", BOTH, cq_empty, EINVAL, { "create_cq refused", "0 asked, at most", "max_cqe" } },
-	{ "negative CQ", BOTH, cq_negative, EINVAL, { "create_cq refused", "max_cqe" } },
-	{ "vast CQ", BOTH, cq_vast, EINVAL, { "create_cq refused", "2147483647 asked, at most", "max_cqe" } },
-	{ "vector", BOTH, cq_vector, EINVAL, { "create_cq refused: comp_vector", "vector 0" } },
-	{ "flags of a CQ", BOTH, cq_flags, EOPNOTSUPP, { "create_cq_ex refused: the adapter lacks", "leave it out" } },
-	{ "CQ in use", BOTH, cq_used, EBUSY, { "destroy_cq refused: a QP", "destroy these first" } },
-	{ "larger CQ", BOTH, cq_resize, EINVAL, { "resize_cq refused", "max_cqe" } },
-	{ "PD in use", BOTH, pd_used, EBUSY, { "dealloc_pd refused", "destroy its QPs" } },
-	{ "empty SRQ", BOTH, srq_empty, EINVAL, { "create_srq refused: max_wr", "max_srq_wr" } },
-	{ "limit of an SRQ", BOTH, srq_limit, EINVAL, { "modify_srq refused: max_wr or srq_limit", "keep" } },
-	{ "mask of an SRQ", BOTH, srq_mask, EINVAL, { "modify_srq refused: the mask", "IBV_SRQ_LIMIT" } },
-	{ "pieces for an SRQ", BOTH, srq_long, EINVAL, { "post_srq_recv refused: the scatter list", "max_sge" } },
-	{ "rights", BOTH, mr_rights, EINVAL, { "reg_mr refused: the access flags", "IBV_ACCESS_LOCAL_WRITE" } },
-	{ "range", BOTH, mr_wraps, EINVAL, { "reg_mr refused: the range", "correct address" } },
+	{ "empty CQ", ALL, cq_empty, EINVAL, { "create_cq refused", "0 asked, at most", "max_cqe" } },
+	{ "negative CQ", ALL, cq_negative, EINVAL, { "create_cq refused", "max_cqe" } },
+	{ "vast CQ", ALL, cq_vast, EINVAL, { "create_cq refused", "2147483647 asked, at most", "max_cqe" } },
+	{ "vector", ALL, cq_vector, EINVAL, { "create_cq refused: comp_vector", "vector 0" } },
+	{ "flags of a CQ", ALL, cq_flags, EOPNOTSUPP, { "create_cq_ex refused: the adapter lacks", "leave it out" } },
+	{ "CQ in use", ALL, cq_used, EBUSY, { "destroy_cq refused: a QP", "destroy these first" } },
+	{ "larger CQ", ALL, cq_resize, EINVAL, { "resize_cq refused", "max_cqe" } },
+	{ "PD in use", ALL, pd_used, EBUSY, { "dealloc_pd refused", "destroy its QPs" } },
+	{ "empty SRQ", ALL, srq_empty, EINVAL, { "create_srq refused: max_wr", "max_srq_wr" } },
+	{ "limit of an SRQ", ALL, srq_limit, EINVAL, { "modify_srq refused: max_wr or srq_limit", "keep" } },
+	{ "mask of an SRQ", ALL, srq_mask, EINVAL, { "modify_srq refused: the mask", "IBV_SRQ_LIMIT" } },
+	{ "pieces for an SRQ", ALL, srq_long, EINVAL, { "post_srq_recv refused: the scatter list", "max_sge" } },
+	{ "rights", ALL, mr_rights, EINVAL, { "reg_mr refused: the access flags", "IBV_ACCESS_LOCAL_WRITE" } },
+	{ "range", ALL, mr_wraps, EINVAL, { "reg_mr refused: the range", "correct address" } },
 	{ "AH without a GRH", ROCE, ah_no_grh, EINVAL, { "create_ah refused: no GRH", "-g 0" } },
+	{ "AH without a LID", IB, ah_no_grh, EINVAL, { "create_ah refused: the path has no LID", "ibv_port_attr" } },
 	{ "AH over iWARP", IWARP, ah_no_grh, EOPNOTSUPP, { "create_ah refused: iWARP", "RoCE" } },
-	{ "port of an AH", BOTH, ah_port, EINVAL, { "create_ah refused: the port number", "port 1" } },
-	{ "window", BOTH, mw_type, EINVAL, { "alloc_mw refused: the type", "IBV_MW_TYPE_1" } },
-	{ "send before RTS", BOTH, send_early, EINVAL, { "post_send refused: the QP is not in RTS", "QP 0x" } },
-	{ "opcode", ROCE, send_opcode, EINVAL, { "post_send refused: the QP type lacks", "ibv_post_send(3)" } },
-	{ "pieces to send", ROCE, send_sges, EINVAL, { "post_send refused: the gather list", "max_send_sge" } },
-	{ "inline data", ROCE, send_inline, EINVAL, { "post_send refused: the inline data", "max_inline_data" } },
-	{ "receive in RESET", ROCE, recv_reset, EINVAL, { "post_recv refused: the QP is in RESET", "INIT" } },
-	{ "pieces to receive", ROCE, recv_sges, EINVAL, { "post_recv refused: the scatter list", "max_recv_sge" } },
-	{ "receive queue", ROCE, recv_full, ENOMEM, { "post_recv refused: the receive queue is full", "larger" } },
+	{ "port of an AH", ALL, ah_port, EINVAL, { "create_ah refused: the port number", "port 1" } },
+	{ "window", ALL, mw_type, EINVAL, { "alloc_mw refused: the type", "IBV_MW_TYPE_1" } },
+	{ "send before RTS", ALL, send_early, EINVAL, { "post_send refused: the QP is not in RTS", "QP 0x" } },
+	{ "opcode", PACKETS, send_opcode, EINVAL, { "post_send refused: the QP type lacks", "ibv_post_send(3)" } },
+	{ "pieces to send", PACKETS, send_sges, EINVAL, { "post_send refused: the gather list", "max_send_sge" } },
+	{ "inline data", PACKETS, send_inline, EINVAL, { "post_send refused: the inline data", "max_inline_data" } },
+	{ "receive in RESET", PACKETS, recv_reset, EINVAL, { "post_recv refused: the QP is in RESET", "INIT" } },
+	{ "pieces to receive", PACKETS, recv_sges, EINVAL, { "post_recv refused: the scatter list", "max_recv_sge" } },
+	{ "receive queue", PACKETS, recv_full, ENOMEM, { "post_recv refused: the receive queue is full", "larger" } },
 };
 
 static const char *errno_name(int err)
@@ -343,6 +354,13 @@ static void expect_said(const char *name, int err, const char *const words[3])
 			CF_DIE("%s: \"%s\" lacks \"%s\"", name, said, words[i]);
 }
 
+static enum where here(void)
+{
+	if (cf.iwarp)
+		return IWARP;
+	return cf.port.link_layer == IBV_LINK_LAYER_INFINIBAND ? IB : ROCE;
+}
+
 static void table(void)
 {
 	struct cf_opt o = cf_opt();
@@ -357,7 +375,7 @@ static void table(void)
 		const struct row *r = &rows[i];
 		int rc;
 
-		if (r->where == (cf.iwarp ? ROCE : IWARP))
+		if (!(r->where & here()))
 			continue;
 		take_said(said, sizeof(said));
 		errno = 0;
@@ -394,6 +412,8 @@ static void umad(void)
 
 	if (!lib)
 		cf_skip("libibumad is not built");
+	if (getenv("DAPPLE_FABRIC"))
+		cf_skip("the port of a fabric's node opens");
 	own_dir();
 	*(void **)&open_port = dlsym(lib, "umad_open_port");
 	CF_TRUE(open_port);

@@ -2,13 +2,25 @@
 # Programs that are started for the user: a pair of ends on a fabric of its own, which ends with them, and mpirun, which reaches
 # nodes by `dapple fabric agent`.
 . "$FABRIC/lib.sh"
-needs opensm ibv_rc_pingpong rping mpirun ip unshare
+needs opensm ibstat ibv_rc_pingpong rping mpirun ip unshare
 
 expect 0 "$DAPPLE" pair --adapter ib -- ibv_rc_pingpong -n 1000
 has "1000 iters"
 expect 0 "$DAPPLE" pair --adapter ib -- rping -C 5 -v
 has "ping data"
 "$DAPPLE" pair --adapter ib -- false >"$work/out" 2>&1 && fault "a pair whose ends fail succeeds"
+expect 0 "$DAPPLE" fabric list
+has "no fabric runs"
+
+# In the foreground: it says that it is up, and nothing else; a signal ends it and its fabric.
+says_up() { grep -q "^try: dapple fabric run" "$work/stay"; }
+"$DAPPLE" fabric up stay --wait 120 --foreground >"$work/stay" 2>&1 &
+pid=$!
+until_true says_up || fault "up --foreground does not say that it is up"
+on n1 ibstat
+kill "$pid"
+wait "$pid" || fault "up --foreground ends with $?"
+[ "$(wc -l <"$work/stay")" = 2 ] || { cat "$work/stay"; fault "up --foreground says more than two lines"; }
 expect 0 "$DAPPLE" fabric list
 has "no fabric runs"
 

@@ -163,6 +163,44 @@ static void rej_of_rep_lost(void)
 	start();
 }
 
+/* --- of ends that load an alternate path --- */
+
+static void load(struct cmw_user *u, uint16_t slid, uint16_t dlid)
+{
+	struct cm_path path = { .slid = slid, .dlid = dlid };
+
+	CHECK(ops(u)->load_path(u->ep, &path) == 0);
+}
+
+static void meet_with_lids(unsigned lost)
+{
+	w.lid = 0x10;
+	start();
+	w.lose_attr = lost;
+}
+
+static void client_loads(void)
+{
+	meet_with_lids(WIRE_CM_ATTR_LAP);
+	load(client, 0x11, 0x13);
+	settle();
+}
+
+static void server_loads(void)
+{
+	meet_with_lids(WIRE_CM_ATTR_LAP);
+	load(server, 0x13, 0x11);
+	settle();
+}
+
+static void both_load(void)
+{
+	meet_with_lids(WIRE_CM_ATTR_APR);
+	load(client, 0x11, 0x13);
+	load(server, 0x13, 0x11);
+	settle();
+}
+
 /* --- and of ends that only ask for a queue pair number --- */
 
 static void start_datagrams(void)
@@ -209,6 +247,9 @@ static const struct {
 	{ "REP received", rep_here, IBCM_REP_RCVD, IBCM_REP_SENT },
 	{ "RTU lost", rtu_lost, IBCM_ESTAB, IBCM_REP_SENT },
 	{ "connected", start, IBCM_ESTAB, IBCM_ESTAB },
+	{ "client's LAP lost", client_loads, IBCM_LAP_SENT, IBCM_ESTAB },
+	{ "server's LAP lost", server_loads, IBCM_ESTAB, IBCM_LAP_SENT },
+	{ "APR lost, both loading", both_load, IBCM_LAP_SENT, IBCM_LAP_SENT },
 	{ "client's DREQ lost", client_left_alone, IBCM_DREQ_SENT, IBCM_ESTAB },
 	{ "server's DREQ lost", server_left_alone, IBCM_ESTAB, IBCM_DREQ_SENT },
 	{ "server's DREP lost", client_unanswered, IBCM_DREQ_SENT, IBCM_TIMEWAIT },
@@ -351,7 +392,7 @@ static void disconnect_each(void)
 		int s = pairs[k].client, want = -EINVAL;
 
 		at(k, 6);
-		if (s == IBCM_ESTAB || s == IBCM_DREQ_SENT || s == IBCM_DREQ_RCVD || s == IBCM_TIMEWAIT)
+		if (s == IBCM_ESTAB || s == IBCM_LAP_SENT || s == IBCM_DREQ_SENT || s == IBCM_DREQ_RCVD || s == IBCM_TIMEWAIT)
 			want = 0;
 		CHECK(ops(client)->disconnect(client->ep) == want);
 		if (want)

@@ -135,8 +135,42 @@ static bool same_host(struct eng_dev *dev, const uint8_t addr[16])
 	return !world->strangers || !memcmp(addr, world->side[side_of(dev)].host->addr, 16);
 }
 
+static bool is_lid_of(int side, unsigned lid)
+{
+	return (lid & ~1u) == world->lid + 2u * (unsigned)side;
+}
+
+static int along(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		 struct ibv_ah_attr *ah)
+{
+	int side = side_of(dev), peer = !memcmp(remote, world->side[1].host->addr, 16);
+
+	if (!world->lid)
+		return -EOPNOTSUPP;
+	if (!is_lid_of(side, path->slid) || !is_lid_of(peer, path->dlid) || path->sl > 15)
+		return -EINVAL;
+	ah->dlid = path->dlid;
+	ah->src_path_bits = path->slid & 1;
+	ah->sl = path->sl;
+	return 0;
+}
+
+static int load(struct eng_dev *dev, uint32_t qpn, uint32_t peer, const struct ibv_qp_attr *attr)
+{
+	struct cmw_side *s = &world->side[side_of(dev)];
+
+	if (s->load_result)
+		return s->load_result;
+	s->loads++;
+	s->loaded = *attr;
+	s->loaded_qpn = qpn;
+	return 0;
+}
+
 static const struct ibcm_carrier carrier = {
 	.way = ibcm_default_way,
+	.along = along,
+	.load = load,
 	.gid = ibcm_default_gid,
 	.send = carry, .claim = claim, .unclaim = unclaim, .pass_on = pass_on,
 	.probe = probe, .record = record, .untie = untie, .gone = gone, .same_host = same_host,
@@ -173,7 +207,7 @@ static void note(struct cmw_user *u, const struct cm_event *ev)
 	if (ev->param.private_len)
 		memcpy(u->data, ev->param.private_data, ev->param.private_len);
 	u->last.param.private_data = u->data;
-	CHECK_MSG(u->heard[ev->type] == 1, "event %d twice on side %d", ev->type, u->side);
+	CHECK_MSG(u->heard[ev->type] == 1 || ev->type == CM_EV_ALTERNATE, "event %d twice on side %d", ev->type, u->side);
 }
 
 static void check_order(const struct cmw_user *u, enum cm_event_type type)
@@ -190,6 +224,9 @@ static void check_order(const struct cmw_user *u, enum cm_event_type type)
 		break;
 	case CM_EV_TIMEWAIT_EXIT:
 		CHECK(h[CM_EV_DISCONNECTED]);
+		break;
+	case CM_EV_ALTERNATE:
+		CHECK(h[CM_EV_ESTABLISHED] && !h[CM_EV_DISCONNECTED]);
 		break;
 	default:
 		CHECK(!h[CM_EV_DISCONNECTED]);
@@ -258,6 +295,8 @@ static int on_event(struct cm_port *p, const struct cm_event *ev)
 			cmw_destroy(u);
 		else if (s->on_disconnected == CMW_ANSWER)
 			CHECK(p->ops->disconnect(u->ep) == 0);
+		break;
+	case CM_EV_ALTERNATE:
 		break;
 	default:
 		u->ended = true;
@@ -442,6 +481,7 @@ struct cmw_user *cmw_connect_to(struct cmw *w, int from, int to, enum cm_ps ps, 
 	memcpy(end.addr, w->side[to].host->addr, 16);
 	if (w->path.pkey)
 		u->ep->path = w->path;
+	u->ep->alternate = w->alternate;
 	r = u->ep->port->ops->connect(u->ep, &end, param);
 	CHECK_MSG(r == 0, "result %d", r);
 	return u;

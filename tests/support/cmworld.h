@@ -23,7 +23,7 @@ struct cmw_user {
 	struct cmw *w;
 	int side;
 	struct cm_ep *ep;      /* NULL once destroyed */
-	unsigned heard[CM_EV_TIMEWAIT_EXIT + 1];
+	unsigned heard[CM_EV_ALTERNATE + 1];
 	int status;            /* of the last event */
 	bool passive, ended;
 	struct cm_event last;  /* private_data points at `data` */
@@ -44,6 +44,12 @@ struct cmw_side {
 	uint64_t heard;        /* when its QPs have heard of their peers */
 	struct ibcm_record record[CMW_RECORDS]; /* connections that others would end; local_id 0: none */
 	unsigned probes, gone; /* asked of the transport, told to it */
+	/* On a link with LIDs (cmw.lid) the side has lid and lid + 1. Loads of alternate paths: how many, the newest, and what
+	 * the next ones return. */
+	unsigned loads;
+	struct ibv_qp_attr loaded;
+	uint32_t loaded_qpn;
+	int load_result;
 	/* The answer of its users to a REQUEST, a RESPONSE. */
 	enum { CMW_ACCEPT, CMW_REJECT, CMW_REFUSE, CMW_WAIT } on_request, on_response;
 	enum { CMW_STAY, CMW_HANG_UP } on_established;
@@ -80,6 +86,8 @@ struct cmw {
 	unsigned rate;
 	struct ut_rng rng;
 	struct cm_path path; /* of the next connects; pkey 0: the manager's own */
+	struct cm_path alternate; /* likewise; dlid 0: none */
+	uint16_t lid;        /* 0: the link has no LIDs; else of side 0, side 1 has this + 2 */
 	struct cmw_user *users[4096];
 	unsigned n_users;
 	uint8_t last_mad[WIRE_MAD_BYTES]; /* last sent of any */

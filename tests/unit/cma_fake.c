@@ -107,6 +107,15 @@ static int m_notify(struct cm_ep *ep, enum ibv_event_type event)
 	return 0;
 }
 
+static int m_load_path(struct cm_ep *ep, const struct cm_path *path)
+{
+	if (of_ep(ep)->load_result)
+		return of_ep(ep)->load_result;
+	of_ep(ep)->loads++;
+	ep->alternate = *path;
+	return 0;
+}
+
 static int m_disconnect(struct cm_ep *ep)
 {
 	return of_ep(ep)->disconnects++ ? -EINVAL : 0;
@@ -128,7 +137,7 @@ static void m_destroy(struct cm_ep *ep)
 #define MANAGER                                                                            \
 	.bind = m_bind, .listen = m_listen, .create = m_create, .connect = m_connect,      \
 	.accept = m_accept, .reject = m_reject, .establish = m_establish,                  \
-	.notify = m_notify, .disconnect = m_disconnect, .qp_attr = m_qp_attr,              \
+	.notify = m_notify, .load_path = m_load_path, .disconnect = m_disconnect, .qp_attr = m_qp_attr,              \
 	.destroy = m_destroy
 
 static const struct cm_ops alpha_ops = {

@@ -22,6 +22,8 @@ struct fake_ep {
 	struct cm_ep ep;
 	struct ut_list node;
 	bool bound, listening;
+	unsigned loads;
+	int load_result;
 	unsigned connects, accepts, rejects, disconnects, establishes, notifies;
 	int backlog;
 	struct cm_param param;

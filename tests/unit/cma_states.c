@@ -239,6 +239,9 @@ static void test_failures(void)
 		{ CM_EV_UNREACHABLE, -ETIMEDOUT, RDMA_CM_EVENT_UNREACHABLE, "timed out" },
 		{ CM_EV_UNREACHABLE, 1, RDMA_CM_EVENT_UNREACHABLE, "no program serves" },
 		{ CM_EV_ERROR, -EPROTO, RDMA_CM_EVENT_CONNECT_ERROR, "Protocol error" },
+		{ CM_EV_ALTERNATE, CM_APR_INVALID_LID, RDMA_CM_EVENT_ROUTE_ERROR, "no alternate path was loaded (status 7)" },
+		{ CM_EV_ALTERNATE, 200, RDMA_CM_EVENT_ROUTE_ERROR, "IBTA table 117" },
+		{ CM_EV_ALTERNATE, -ETIMEDOUT, RDMA_CM_EVENT_ROUTE_ERROR, "timed out: no alternate path" },
 		{ CM_EV_ERROR, -99999, RDMA_CM_EVENT_CONNECT_ERROR, "unknown error" },
 	};
 
@@ -372,6 +375,42 @@ static void test_path_option(void)
 	fh_expect(ch, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	cma_query(id, &info);
 	CHECK(info.routed);
+	cma_id_destroy(id);
+	CHECK(cma_chan_destroy(ch) == 0);
+}
+
+/* An alternate path before the connection goes with the request; on a connection it is loaded, and an event says so. */
+static void test_alternate_path(void)
+{
+	struct ibv_path_data v[2] = {
+		{ .flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL,
+		  .path = { .slid = htobe16(1), .dlid = htobe16(2) } },
+		{ .flags = IBV_PATH_FLAG_ALTERNATE | IBV_PATH_FLAG_BIDIRECTIONAL,
+		  .path = { .slid = htobe16(3), .dlid = htobe16(4), .qosclass_sl = htobe16(5) } },
+	};
+	struct cma_chan *ch = fh_chan();
+	struct cma_id *id = in_state(ch, ADDR);
+	struct cm_param p = fh_param();
+	struct fake_ep *e;
+
+	/* There is no connection yet that it could be loaded into. */
+	CHECK(cma_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, v + 1, sizeof(v[1])) == -EINVAL);
+	CHECK(cma_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, v, sizeof(v)) == 0);
+	fh_expect(ch, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	CHECK(cma_connect(id, &p) == 0);
+	e = fh_ep(&fh.alpha);
+	CHECK(e->ep.path.dlid == 2 && e->ep.alternate.slid == 3 && e->ep.alternate.dlid == 4 && e->ep.alternate.sl == 5);
+	fh_raise(&fh.alpha, e, CM_EV_RESPONSE, 0);
+	fh_expect(ch, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+	v[1].path.dlid = htobe16(6);
+	CHECK(cma_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, v + 1, sizeof(v[1])) == 0 && e->loads == 1);
+	CHECK(e->ep.alternate.dlid == 6);
+	fh_raise(&fh.alpha, e, CM_EV_ALTERNATE, 0);
+	CHECK(fh_expect(ch, RDMA_CM_EVENT_ROUTE_RESOLVED, 0)->id == id);
+	e->load_result = -EBUSY;
+	CHECK(cma_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, v + 1, sizeof(v[1])) == -EBUSY);
+	/* The primary path of a connection stays as it is. */
+	CHECK(cma_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, v, sizeof(v)) == -EINVAL);
 	cma_id_destroy(id);
 	CHECK(cma_chan_destroy(ch) == 0);
 }
@@ -533,6 +572,7 @@ int main(void)
 	test_device_choice();
 	test_options();
 	test_path_option();
+	test_alternate_path();
 	test_path_later();
 	test_gids();
 	test_depths();

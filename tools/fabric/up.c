@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -348,6 +349,24 @@ static void say_up(const struct up_wish *w, const struct fab *f, const char *sm,
 		printf("try: dapple fabric run %s -- ibstat\n", first);
 }
 
+/* Until the fabric process ends; a signal to this one ends it. Returns its status. */
+static int stay(pid_t pid)
+{
+	sigset_t set;
+	int status, got;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	while (waitpid(pid, &status, WNOHANG) != pid)
+		if (sigwait(&set, &got) == 0 && got != SIGCHLD)
+			kill(pid, SIGTERM);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 static int start_process(const struct up_wish *w, const char *dir, struct fab *f, FILE *capture)
 {
 	uint64_t begun = ut_now();
@@ -371,6 +390,8 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 	if (pid == 0) {
 		ut_close(report[0]);
 		setpgid(0, 0);
+		if (w->foreground)
+			prctl(PR_SET_PDEATHSIG, SIGTERM);
 		_exit(serve(w, dir, f, capture, report[1]));
 	}
 	ut_close(report[1]);
@@ -383,7 +404,8 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 	}
 	if (!w->quiet)
 		say_up(w, f, sm_node(f, w->sm), apart, ut_now() - begun);
-	return 0;
+	fflush(stdout);
+	return w->foreground ? stay(pid) : 0;
 }
 
 static int refuse_running(const char *name, const char *dir)
@@ -444,14 +466,11 @@ int up_start(const struct up_wish *w)
 	}
 	if (r == 0)
 		capture = open_capture(w, &r);
-	if (r == 0 && w->foreground)
-		r = serve(w, dir, f, capture, dup(2));
-	else if (r == 0)
+	if (r == 0)
 		r = start_process(w, dir, f, capture);
-	if (capture && !w->foreground)
+	if (capture)
 		fclose(capture);
-	if (!(r == 0 && w->foreground))
-		fab_free(f);
+	fab_free(f);
 	return r;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Connections: what the application asks of one endpoint. */
-#include "cm/cma.h"
+#include "cm/cma/conn.h"
 
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
@@ -42,14 +42,12 @@ static int param_of(struct cma_id *id, const struct cm_param *in, bool answer,
 	return 0;
 }
 
-static struct cm_path path_of(struct cma_id *id)
+static void give_paths(struct cma_id *id)
 {
-	struct cm_path path;
-
 	ut_lock(&id->c->lock);
-	path = id->path;
+	id->ep->path = id->path;
+	id->ep->alternate = id->alternate;
 	ut_unlock(&id->c->lock);
-	return path;
 }
 
 static int connect_call(struct cma_id *id, const struct cm_param *param)
@@ -64,7 +62,7 @@ static int connect_call(struct cma_id *id, const struct cm_param *param)
 	if (r == 0) {
 		cma_port_lock(id->port);
 		id->ep->opt = cma_opt(id);
-		id->ep->path = path_of(id);
+		give_paths(id);
 		r = id->port->ops->connect(id->ep, &id->remote, &p);
 		cma_port_unlock(id->port);
 	}
@@ -125,6 +123,7 @@ struct command {
 	const void *data;
 	uint16_t len;
 	enum ibv_event_type event;
+	const struct cm_path *path;
 };
 
 static int command_run(struct cm_ep *ep, const struct command *o)
@@ -138,6 +137,8 @@ static int command_run(struct cm_ep *ep, const struct command *o)
 		return ops->establish(ep);
 	case CMA_DO_NOTIFY:
 		return ops->notify(ep, o->event);
+	case CMA_DO_ALTERNATE:
+		return ops->load_path(ep, o->path);
 	case CMA_DO_DISCONNECT:
 		return ops->disconnect(ep);
 	default:
@@ -187,6 +188,13 @@ int cma_notify(struct cma_id *id, enum ibv_event_type event)
 	struct command o = { .act = CMA_DO_NOTIFY, .event = event };
 
 	return command(id, &o);
+}
+
+int cma_load_path(struct cma_id *id, const struct cm_path *path)
+{
+	struct command o = { .act = CMA_DO_ALTERNATE, .path = path };
+
+	return command_call(id, &o);
 }
 
 /* A second rdma_disconnect() after the end succeeds. */

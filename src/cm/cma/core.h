@@ -68,11 +68,11 @@ enum cma_act {
 	/* calls */
 	CMA_DO_BIND, CMA_DO_RESOLVE, CMA_DO_ROUTE, CMA_DO_PATH, CMA_DO_LISTEN, CMA_DO_CONNECT,
 	CMA_DO_ACCEPT, CMA_DO_REJECT, CMA_DO_ESTABLISH, CMA_DO_NOTIFY, CMA_DO_DISCONNECT,
-	CMA_DO_JOIN, CMA_DO_DEVICE, CMA_DO_AFONLY, CMA_DO_REUSE,
+	CMA_DO_ALTERNATE, CMA_DO_JOIN, CMA_DO_DEVICE, CMA_DO_AFONLY, CMA_DO_REUSE,
 	/* what happens */
 	CMA_ON_PATH, CMA_ON_NO_PATH,
 	CMA_ON_CONN,    /* response, established, rejected, unreachable, error */
-	CMA_ON_END, CMA_ON_TIMEWAIT, CMA_ON_GONE, CMA_ON_DESTROY,
+	CMA_ON_ALTERNATE, CMA_ON_END, CMA_ON_TIMEWAIT, CMA_ON_GONE, CMA_ON_DESTROY,
 	CMA_ACTS
 };
 
@@ -146,6 +146,7 @@ struct cma_id {
 	struct cma_qev *spare; /* an event is not lost for want of memory */
 	struct cm_ece peer_ece;
 	struct cm_path path;     /* from ROUTED on, and of a request */
+	struct cm_path alternate; /* given with it; dlid 0: none */
 	uint64_t ticket;         /* ROUTE_QUERY: of the question */
 	struct cma_qev *answer;  /* ROUTE_QUERY: the event that tells it */
 };

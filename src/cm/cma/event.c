@@ -221,6 +221,18 @@ static const struct text sidr[] = {
 	{ 0, "the peer refused", "see IBTA 12.11.2" },
 };
 
+/* APR (12.8.2), as far as Dapple and rows of the table that a user can act on. */
+static const struct text alternates[] = {
+	{ CM_APR_INVALID_COMM_ID, "the peer does not know the connection", "connect again" },
+	{ CM_APR_UNSUPPORTED, "the peer has no alternate paths", "use one path, or an adapter with several LIDs at the peer" },
+	{ CM_APR_REJECTED, "the peer is loading a path of its own, or its queue pair cannot take one", "load it again" },
+	{ CM_APR_IS_CURRENT, "the connection uses that path already", "name another LID or SL" },
+	{ CM_APR_INVALID_QPN, "the peer has another queue pair", "connect again" },
+	{ CM_APR_INVALID_LID, "a LID of the path is not a LID of the ends", "query the path again" },
+	{ CM_APR_INVALID_GID, "a GID of the path is not a GID of the ends", "query the path again" },
+	{ 0, "the peer refused the path", "see IBTA table 117" },
+};
+
 static const struct text *text_of(const struct text *row, int code)
 {
 	while (row->code && row->code != code)
@@ -256,6 +268,13 @@ void cma_say(const struct cm_event *ev)
 		break;
 	case CM_EV_ERROR:
 		cm_why(p, local, remote, "%s: failed; check whether the peer process still runs", text);
+		break;
+	case CM_EV_ALTERNATE:
+		t = text_of(alternates, ev->status);
+		if (ev->status > 0)
+			cm_why(p, local, remote, "%s: no alternate path was loaded (status %d); %s", t->cause, ev->status, t->remedy);
+		else if (ev->status < 0)
+			cm_why(p, local, remote, "%s: no alternate path was loaded; check whether the peer process still runs", text);
 		break;
 	case CM_EV_DISCONNECTED:
 		if (ev->status)

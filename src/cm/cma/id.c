@@ -392,6 +392,7 @@ static const char *const rows[CMA_ACTS] = {
 	[CMA_DO_NOTIFY]     = "......C...",
 	/* Programs disconnect once more when they hear that the peer did. */
 	[CMA_DO_DISCONNECT] = "......CDG.",
+	[CMA_DO_ALTERNATE]  = "......C...",
 	[CMA_DO_JOIN]       = ".BA.......",
 	[CMA_DO_DEVICE]     = "I.........",
 	[CMA_DO_AFONLY]     = "IB........",
@@ -401,6 +402,7 @@ static const char *const rows[CMA_ACTS] = {
 	[CMA_ON_PATH]       = "...R......",
 	[CMA_ON_NO_PATH]    = "...A......",
 	[CMA_ON_CONN]       = "......C...",
+	[CMA_ON_ALTERNATE]  = "......C...",
 	[CMA_ON_END]        = "......D...",
 	[CMA_ON_TIMEWAIT]   = ".......D..",
 	[CMA_ON_GONE]       = ".GGGGGGG..",
@@ -432,6 +434,8 @@ enum cma_act cma_act_of(const struct cm_event *ev)
 		return CMA_ON_END;
 	case CM_EV_TIMEWAIT_EXIT:
 		return CMA_ON_TIMEWAIT;
+	case CM_EV_ALTERNATE:
+		return CMA_ON_ALTERNATE;
 	default:
 		return CMA_ON_CONN;
 	}
@@ -452,6 +456,8 @@ int cma_type_of(const struct cm_event *ev, bool ud)
 		return RDMA_CM_EVENT_DISCONNECTED;
 	case CM_EV_TIMEWAIT_EXIT:
 		return RDMA_CM_EVENT_TIMEWAIT_EXIT;
+	case CM_EV_ALTERNATE:
+		return ev->status ? RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ROUTE_RESOLVED;
 	case CM_EV_UNREACHABLE:
 		return RDMA_CM_EVENT_UNREACHABLE;
 	case CM_EV_ERROR:

@@ -5,6 +5,7 @@
  */
 #include "cm/cma.h"
 
+#include "cm/cma/conn.h"
 #include "cm/cma/event.h"
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
@@ -14,6 +15,8 @@
 #include <rdma/rdma_cma.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PATHS_MAX 16 /* that are looked at */
 
 struct row {
 	int level, name;
@@ -100,10 +103,24 @@ static int set_device(struct cma_id *id, const void *val, size_t len)
 	return r;
 }
 
-/* The caller brings its own path record. */
-static int use_path(struct cma_id *id, const struct ibv_path_record *p)
+static struct cm_path to_path(const struct ibv_path_record *p)
 {
 	uint32_t flow = be32toh(p->flowlabel_hoplimit);
+
+	return (struct cm_path){
+		.slid = p->slid ? be16toh(p->slid) : CM_LID_PERMISSIVE,
+		.dlid = p->dlid ? be16toh(p->dlid) : CM_LID_PERMISSIVE,
+		.pkey = p->pkey ? be16toh(p->pkey) : WIRE_PKEY_DEFAULT,
+		.sl = (uint8_t)(be16toh(p->qosclass_sl) & 0xf), .mtu_code = p->mtu & 0x3f,
+		.rate = p->rate & 0x3f, .life = p->packetlifetime & 0x3f,
+		.flow_label = flow >> 8 & 0xfffff, .traffic_class = p->tclass,
+		.hop_limit = (uint8_t)flow,
+	};
+}
+
+/* The caller brings its own path records. */
+static int use_path(struct cma_id *id, const struct ibv_path_record *p, const struct ibv_path_record *alternate)
+{
 	struct cma_qev *q = cma_qev_new(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	int r;
 
@@ -115,15 +132,8 @@ static int use_path(struct cma_id *id, const struct ibv_path_record *p)
 		id->state = (enum cma_state)r;
 		if (id->opt.tos < 0 && p->tclass)
 			id->opt.tos = p->tclass;
-		id->path = (struct cm_path){
-			.slid = p->slid ? be16toh(p->slid) : CM_LID_PERMISSIVE,
-			.dlid = p->dlid ? be16toh(p->dlid) : CM_LID_PERMISSIVE,
-			.pkey = p->pkey ? be16toh(p->pkey) : WIRE_PKEY_DEFAULT,
-			.sl = (uint8_t)(be16toh(p->qosclass_sl) & 0xf), .mtu_code = p->mtu & 0x3f,
-			.rate = p->rate & 0x3f, .life = p->packetlifetime & 0x3f,
-			.flow_label = flow >> 8 & 0xfffff, .traffic_class = p->tclass,
-			.hop_limit = (uint8_t)flow,
-		};
+		id->path = to_path(p);
+		id->alternate = alternate ? to_path(alternate) : (struct cm_path){ 0 };
 		cma_queue(id->c, q);
 		q = NULL;
 	}
@@ -132,20 +142,36 @@ static int use_path(struct cma_id *id, const struct ibv_path_record *p)
 	return r < 0 ? r : 0;
 }
 
+/* As the Linux kernel takes it, and an alternate path besides, which the kernel passes over. */
+enum { PRIMARY = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL,
+       ALTERNATE = IBV_PATH_FLAG_ALTERNATE | IBV_PATH_FLAG_BIDIRECTIONAL };
+
+static const struct ibv_path_record *find_path(const struct ibv_path_data *v, size_t n, uint32_t flags)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].flags == flags)
+			return &v[i].path;
+	return NULL;
+}
+
+/* Before the connection the primary path, with or without an alternate one; on a connection a new alternate one (LAP). */
 static int set_path(struct cma_id *id, const void *val, size_t len)
 {
-	const uint32_t want = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |
-			      IBV_PATH_FLAG_BIDIRECTIONAL;
-	struct ibv_path_data d;
+	struct ibv_path_data v[PATHS_MAX] = { 0 };
+	const struct ibv_path_record *primary, *alternate;
+	struct cm_path path;
 
-	if (!len || len % sizeof(d))
+	if (!len || len % sizeof(v[0]))
 		return -EINVAL;
-	for (size_t at = 0; at < len; at += sizeof(d)) {
-		memcpy(&d, (const char *)val + at, sizeof(d));
-		if (d.flags == want)
-			return use_path(id, &d.path);
-	}
-	return -EINVAL;
+	memcpy(v, val, len < sizeof(v) ? len : sizeof(v));
+	primary = find_path(v, PATHS_MAX, PRIMARY);
+	alternate = find_path(v, PATHS_MAX, ALTERNATE);
+	if (primary)
+		return use_path(id, primary, alternate);
+	if (!alternate)
+		return -EINVAL;
+	path = to_path(alternate);
+	return cma_load_path(id, &path);
 }
 
 bool cma_has_device(const struct cma_id *id)

@@ -7,6 +7,7 @@
  */
 #include "cm/ibcm/active.h"
 
+#include "cm/ibcm/alternate.h"
 #include "cm/ibcm/msg.h"
 #include "cm/ibcm/bind.h"
 #include "cm/ibcm/sidr.h"
@@ -49,6 +50,7 @@ static void put_path(const struct ibcm_ep *e, uint8_t *m)
 	wire_set_CM_REQ_tclass(m, e->tclass);
 	wire_set_CM_REQ_hop_limit(m, path->hop_limit);
 	wire_set_CM_REQ_ack_timeout(m, ibcm_ack_timeout(delay, e->ack_timeout - 1u));
+	ibcm_alternate_put(e, m);
 }
 
 /* The path's, within what the port can do. */
@@ -160,7 +162,7 @@ static bool is_met(const struct ibcm_ep *e)
 	const struct ibcm_ep *o;
 
 	ut_list_each(o, &e->cm->eps, all)
-		if ((o->state == IBCM_ESTAB || o->state == IBCM_TIMEWAIT || o->state == IBCM_DREQ_SENT ||
+		if ((ibcm_is_connected(o) || o->state == IBCM_TIMEWAIT || o->state == IBCM_DREQ_SENT ||
 		     o->state == IBCM_DREQ_RCVD) && !memcmp(o->ep.remote.addr, e->ep.remote.addr, 16))
 			return true;
 	return false;
@@ -203,6 +205,7 @@ static void read_rep(struct ibcm_ep *e, const uint8_t *m, struct cm_param *p)
 	e->resp_res = (uint8_t)wire_get_CM_REP_init_depth(m);
 	e->rnr_retry = (uint8_t)wire_get_CM_REP_rnr_retry(m);
 	e->ack_timeout = ibcm_ack_timeout(delay, e->ack_timeout - 1u);
+	ibcm_alternate_answered(e, m);
 	*p = (struct cm_param){
 		.private_data = wire_get_CM_REP_private_data(m), .private_len = WIRE_CM_REP_PRIVATE,
 		.responder_resources = e->resp_res, .initiator_depth = e->init_depth,

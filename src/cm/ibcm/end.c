@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How it ends: DREQ and DREP, REJ, destroy. And messages that may come at any
- * time: MRA, LAP.
+ * How it ends: DREQ and DREP, REJ, destroy. And a message that may come at any
+ * time: MRA.
  *
  * A DREQ is told to the user at once, and answered when the user disconnects or destroys its end, as
  * the Linux kernel does: DISCONNECTED at the initiator says that the peer has dealt with its own end.
@@ -43,6 +43,7 @@ int ibcm_disconnect(struct cm_ep *ep)
 
 	switch (e->state) {
 	case IBCM_ESTAB:
+	case IBCM_LAP_SENT:
 	case IBCM_REP_SENT: /* the peer may be connected already: only a DREQ reaches it then */
 		ibcm_hang_up(e);
 		return 0;
@@ -97,7 +98,7 @@ void ibcm_dreq_before_rtu(struct ibcm_ep *e, const struct gsi_rx *rx)
 	ibcm_estab(e);
 	ibcm_raise(e, CM_EV_ESTABLISHED, 0);
 	e = ut_idtab_get(&cm->ids, id);
-	if (e && (e->state == IBCM_ESTAB || e->state == IBCM_DREQ_SENT))
+	if (e && (ibcm_is_connected(e) || e->state == IBCM_DREQ_SENT))
 		ibcm_got_dreq(e, rx);
 }
 
@@ -145,12 +146,12 @@ void ibcm_rej_connected(struct ibcm_ep *e, const struct gsi_rx *rx)
 	disconnected(e);
 }
 
-/* --- MRA, LAP --- */
+/* --- MRA --- */
 
 void ibcm_got_mra(struct ibcm_ep *e, const struct gsi_rx *rx)
 {
 	const uint8_t *m = ibcm_msg(rx);
-	unsigned wanted = e->state == IBCM_REQ_SENT ? 0 : 1;
+	unsigned wanted = e->state == IBCM_REQ_SENT ? 0 : e->state == IBCM_LAP_SENT ? 2 : 1;
 	unsigned code = (unsigned)wire_get_CM_MRA_service_timeout(m);
 
 	if (wire_get_CM_MRA_message(m) != wanted)
@@ -162,17 +163,6 @@ void ibcm_got_mra(struct ibcm_ep *e, const struct gsi_rx *rx)
 	e->mra_until = e->cm->now + ibcm_ns(code < IBCM_MRA_SERVICE ? code : IBCM_MRA_SERVICE);
 	e->tries = 0;
 	ibcm_arm(e, ibcm_ns(IBCM_TIMEOUT));
-}
-
-/* Alternate paths do not exist on RoCE: status 2, "unsupported request" (table 117). */
-void ibcm_got_lap(struct ibcm_ep *e, const struct gsi_rx *rx)
-{
-	uint8_t mad[WIRE_MAD_BYTES], *m = ibcm_mad(mad, WIRE_CM_ATTR_APR, wire_get_MAD_tid(rx->mad));
-
-	wire_set_CM_APR_local_comm_id(m, e->local_id);
-	wire_set_CM_APR_remote_comm_id(m, e->remote_id);
-	wire_set_CM_APR_status(m, 2);
-	ibcm_reply(e->cm, rx, mad);
 }
 
 /* A duplicate of something answered: the same answer. */
@@ -198,6 +188,7 @@ static void say_goodbye(struct ibcm_ep *e)
 		break;
 	case IBCM_REP_SENT:
 	case IBCM_ESTAB:
+	case IBCM_LAP_SENT:
 		ibcm_hang_up(e);
 		break;
 	case IBCM_DREQ_RCVD:

@@ -32,6 +32,7 @@ enum ibcm_state {
 	IBCM_REQ_RCVD,  /* awaits the user: accept or reject */
 	IBCM_REP_SENT,  /* awaits RTU, REJ, MRA, or data on the QP */
 	IBCM_ESTAB,     /* awaits DREQ, or the user */
+	IBCM_LAP_SENT,  /* the same, and awaits APR */
 	IBCM_DREQ_SENT, /* awaits DREP */
 	IBCM_DREQ_RCVD, /* the user has heard of it; awaits its disconnect or destroy, which sends DREP */
 	IBCM_TIMEWAIT,  /* awaits that old packets have died out; answers DREQ */
@@ -65,6 +66,8 @@ enum ibcm_state {
 #define IBCM_GONE_MAX 8192u /* endpoints without a user that only answer again */
 
 #define IBCM_BUCKETS 1024u
+
+#define IBCM_LAPS 4u /* of the peer whose repetitions are known as such */
 
 enum ibcm_table { IBCM_BY_BIND, IBCM_BY_COMM, IBCM_BY_QPN, IBCM_TABLES };
 
@@ -133,7 +136,13 @@ struct ibcm_ep {
 	uint8_t ack_timeout;           /* of our QP */
 	uint8_t full, max_tries, tries; /* timeout code and count of repetitions */
 	uint8_t tclass;
-	bool alternate;                /* the REQ brought an alternate path */
+	uint8_t failover;              /* passive: of the REP, what became of the REQ's alternate path */
+	uint8_t alt_timeout;           /* of our QP on the alternate path */
+	uint8_t apr;                   /* answer to the peer's newest LAP */
+	struct cm_path asked;          /* LAP_SENT: the path */
+	uint64_t lap_tid;              /* LAP_SENT */
+	uint64_t laps[IBCM_LAPS];      /* TIDs of the peer's, newest first */
+	uint8_t n_laps;
 	struct cm_ece ece;             /* the peer's */
 	bool has_mad;
 	uint8_t mad[WIRE_MAD_BYTES];   /* repeated until answered, or the answer to duplicates */
@@ -148,6 +157,11 @@ static inline struct ibcm_ep *ibcm_of(struct cm_ep *ep)
 static inline bool ibcm_asks_stranger(const struct ibcm_ep *e)
 {
 	return (e->state == IBCM_REQ_SENT || e->state == IBCM_SIDR_SENT) && !e->same_host;
+}
+
+static inline bool ibcm_is_connected(const struct ibcm_ep *e)
+{
+	return e->state == IBCM_ESTAB || e->state == IBCM_LAP_SENT;
 }
 
 static inline const uint8_t *ibcm_msg(const struct gsi_rx *rx)

@@ -3,6 +3,7 @@
 #include "cm/ibcm/ibcm.h"
 
 #include "cm/ibcm/active.h"
+#include "cm/ibcm/alternate.h"
 #include "cm/ibcm/bind.h"
 #include "cm/ibcm/end.h"
 #include "cm/ibcm/ep.h"
@@ -35,6 +36,7 @@ static const struct cm_ops ops = {
 	.reject = ibcm_reject,
 	.establish = ibcm_establish,
 	.notify = ibcm_notify,
+	.load_path = ibcm_load_path,
 	.disconnect = ibcm_disconnect,
 	.qp_attr = ibcm_qp_attr,
 	.destroy = ibcm_destroy,
@@ -97,6 +99,10 @@ static void give_up(struct ibcm_ep *e, enum cm_event_type type, int status)
 		ibcm_build_rej(e, e->state == IBCM_REP_SENT, CM_REJ_TIMEOUT, NULL, 0);
 		ibcm_send_kept(e);
 	}
+	if (e->state == IBCM_LAP_SENT) {
+		ibcm_alternate_failed(e, status);
+		return;
+	}
 	if (e->state == IBCM_DREQ_SENT) {
 		ibcm_timewait(e);
 		ibcm_raise(e, CM_EV_DISCONNECTED, status == -ETIMEDOUT ? status : 0);
@@ -150,6 +156,7 @@ static void fired(struct ibcm_ep *e)
 	switch (e->state) {
 	case IBCM_REQ_SENT:
 	case IBCM_REP_SENT:
+	case IBCM_LAP_SENT:
 	case IBCM_DREQ_SENT:
 	case IBCM_SIDR_SENT:
 		repeat(e);
@@ -235,7 +242,7 @@ void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint6
 /*
  * What a message does in each state (IBTA 12.9.5 to 12.9.7, drawn). An empty
  * place: the message is dropped. A message without an endpoint is answered
- * where silence would keep the sender asking: DREQ by DREP, REP by REJ.
+ * where silence would keep the sender asking: DREQ by DREP, REP by REJ, LAP by APR.
  */
 
 /* The order of the attribute IDs, 0x10 ... */
@@ -254,6 +261,10 @@ static ibcm_handler *const table[IBCM_STATES][MESSAGES] = {
 	[IBCM_ESTAB]     = { [REJ] = ibcm_rej_connected,  [REP] = ibcm_dup_rep,
 			     [DREQ] = ibcm_got_dreq,      [DREP] = ibcm_got_stranger,
 			     [LAP] = ibcm_got_lap },
+	[IBCM_LAP_SENT]  = { [MRA] = ibcm_got_mra,        [REJ] = ibcm_rej_connected,
+			     [REP] = ibcm_dup_rep,        [DREQ] = ibcm_got_dreq,
+			     [DREP] = ibcm_got_stranger,  [LAP] = ibcm_got_lap,
+			     [APR] = ibcm_got_apr },
 	[IBCM_DREQ_SENT] = { [REQ] = ibcm_dup_req_stale,  [REJ] = ibcm_rej_connected,
 			     [DREQ] = ibcm_got_dreq,      [DREP] = ibcm_got_drep },
 	[IBCM_DREQ_RCVD] = { /* DREQ: it asks again until our user has answered */ },
@@ -362,6 +373,11 @@ static void no_dreq(struct ibcm *cm, const struct gsi_rx *rx)
 	ibcm_reply_ids(cm, rx, WIRE_CM_ATTR_DREP);
 }
 
+static void no_lap(struct ibcm *cm, const struct gsi_rx *rx)
+{
+	ibcm_reply_apr(cm, rx, CM_APR_INVALID_COMM_ID);
+}
+
 static void nothing(struct ibcm *cm, const struct gsi_rx *rx)
 {
 }
@@ -379,7 +395,7 @@ static const struct {
 	[DREP]     = { connected,   nothing },
 	[SIDR_REQ] = { by_sidr_req, ibcm_got_sidr_req },
 	[SIDR_REP] = { by_sidr_rep, nothing },
-	[LAP]      = { connected,   nothing },
+	[LAP]      = { connected,   no_lap },
 	[APR]      = { connected,   nothing },
 };
 

@@ -39,6 +39,16 @@ struct ibcm_carrier {
 	 */
 	int (*way)(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad,
 		   struct ibv_ah_attr *ret);
+	/*
+	 * Puts the LIDs and the SL of a path between the two addresses into a vector of way(). Returns 0; -EINVAL: a LID is
+	 * not the port's that its address stands for; -EOPNOTSUPP: the link has no LIDs; the vector is unchanged then.
+	 * Default: ibcm_default_along.
+	 */
+	int (*along)(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		     struct ibv_ah_attr *ah);
+	/* Loads the alternate path of attr (alt_...) into the QP `qpn` that is connected to `peer`, and rearms it. Returns 0;
+	 * -EALREADY: it is the QP's path; -ENOENT: no such QP; -EINVAL: its state or the path does not allow it. */
+	int (*load)(struct eng_dev *dev, uint32_t qpn, uint32_t peer, const struct ibv_qp_attr *attr);
 	/* Writes the GID that messages name an address by. Returns 0 or -EHOSTUNREACH. Default: ibcm_default_gid. */
 	int (*gid)(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16]);
 	/* As ibp_gsi_send(). */
@@ -74,6 +84,8 @@ struct ibcm_config {
 /* Of carriers whose addresses are GIDs. */
 int ibcm_default_way(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad,
 		     struct ibv_ah_attr *ret);
+int ibcm_default_along(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		       struct ibv_ah_attr *ah);
 int ibcm_default_gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16]);
 
 /* Makes ret a port of this manager; dev->qpn_fixed / qpn_mask are set already.

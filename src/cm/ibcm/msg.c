@@ -54,6 +54,12 @@ int ibcm_default_way(struct eng_dev *dev, const uint8_t local[16], const uint8_t
 	return 0;
 }
 
+int ibcm_default_along(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		       struct ibv_ah_attr *ah)
+{
+	return -EOPNOTSUPP;
+}
+
 int ibcm_default_gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16])
 {
 	memcpy(ret, addr, 16);
@@ -61,15 +67,17 @@ int ibcm_default_gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16
 }
 
 /* The flow label of the data path is not used here: QP1 sends from one port. An address that has gone is silence; timeouts
- * tell the user. */
+ * tell the user. path: whose LIDs are used if they are the ports', or NULL. */
 static void send_between(struct ibcm *cm, const uint8_t local[16], const uint8_t remote[16], uint8_t tclass,
-			 const uint8_t *mad)
+			 const struct cm_path *path, const uint8_t *mad)
 {
 	struct ibv_ah_attr ah;
 	struct eng_av av;
 
 	if (cm->cfg.carrier->way(cm->dev, local, remote, true, &ah) < 0)
 		return;
+	if (path && path->dlid && path->dlid != CM_LID_PERMISSIVE)
+		cm->cfg.carrier->along(cm->dev, local, remote, path, &ah);
 	ah.grh.hop_limit = IBCM_HOPS;
 	ah.grh.traffic_class = tclass;
 	eng_av_from_attr(&av, &ah);
@@ -78,7 +86,7 @@ static void send_between(struct ibcm *cm, const uint8_t local[16], const uint8_t
 
 static void send(struct ibcm_ep *e, const uint8_t *mad)
 {
-	send_between(e->cm, e->ep.local.addr, e->ep.remote.addr, e->tclass, mad);
+	send_between(e->cm, e->ep.local.addr, e->ep.remote.addr, e->tclass, &e->ep.path, mad);
 }
 
 void ibcm_send_kept(struct ibcm_ep *e)
@@ -124,7 +132,7 @@ void ibcm_build_rej(struct ibcm_ep *e, unsigned message, unsigned reason, const 
 
 void ibcm_reply(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t mad[WIRE_MAD_BYTES])
 {
-	send_between(cm, rx->dst, rx->src, rx->traffic_class, mad);
+	send_between(cm, rx->dst, rx->src, rx->traffic_class, NULL, mad);
 }
 
 static uint8_t *answer(const struct gsi_rx *rx, uint8_t *mad, enum wire_cm_attr attr)
@@ -156,6 +164,14 @@ void ibcm_reply_rej(struct ibcm *cm, const struct gsi_rx *rx, unsigned message, 
 	ibcm_reply(cm, rx, mad);
 }
 
+void ibcm_reply_apr(struct ibcm *cm, const struct gsi_rx *rx, enum cm_apr status)
+{
+	uint8_t mad[WIRE_MAD_BYTES], *m = answer(rx, mad, WIRE_CM_ATTR_APR);
+
+	wire_set_CM_APR_status(m, status);
+	ibcm_reply(cm, rx, mad);
+}
+
 /*
  * Both terms are exponents: the sum of two is the larger one, plus one when they
  * are close. 2 * life is life + 1.
@@ -169,6 +185,13 @@ uint8_t ibcm_ack_timeout(unsigned ack_delay, unsigned life)
 	else
 		t = ack_delay + (t + 1 >= ack_delay);
 	return (uint8_t)(t < 31 ? t : 31);
+}
+
+bool ibcm_is_gid_of(const struct ibcm *cm, const uint8_t *gid, const uint8_t addr[16])
+{
+	uint8_t want[16];
+
+	return cm->cfg.carrier->gid(cm->dev, addr, want) == 0 && !memcmp(gid, want, sizeof(want));
 }
 
 enum ibv_mtu ibcm_mtu(uint32_t bytes)

@@ -18,8 +18,11 @@ void ibcm_build_rej(struct ibcm_ep *e, unsigned message, unsigned reason, const 
 void ibcm_reply(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t mad[WIRE_MAD_BYTES]);
 void ibcm_reply_rej(struct ibcm *cm, const struct gsi_rx *rx, unsigned message, unsigned reason);
 void ibcm_reply_ids(struct ibcm *cm, const struct gsi_rx *rx, enum wire_cm_attr attr);
+void ibcm_reply_apr(struct ibcm *cm, const struct gsi_rx *rx, enum cm_apr status);
 /* Our QP's ACK timeout from a CA's ACK delay and the packet life time, IBTA 12.7.34. */
 uint8_t ibcm_ack_timeout(unsigned ack_delay, unsigned life);
 enum ibv_mtu ibcm_mtu(uint32_t bytes);
+/* Returns true if messages name this address by this GID. */
+bool ibcm_is_gid_of(const struct ibcm *cm, const uint8_t *gid, const uint8_t addr[16]);
 
 #endif

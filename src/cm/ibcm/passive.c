@@ -10,6 +10,7 @@
 #include "cm/ibcm/passive.h"
 
 #include "cm/faults.h"
+#include "cm/ibcm/alternate.h"
 #include "cm/ibcm/bind.h"
 #include "cm/ibcm/end.h"
 #include "cm/ibcm/msg.h"
@@ -19,13 +20,6 @@
 
 #include <errno.h>
 #include <string.h>
-
-static bool is_gid_of(const struct ibcm *cm, const uint8_t *gid, const uint8_t addr[16])
-{
-	uint8_t want[16];
-
-	return cm->cfg.carrier->gid(cm->dev, addr, want) == 0 && !memcmp(gid, want, sizeof(want));
-}
 
 /* What is wrong with a REQ, as a reject reason; 0 = nothing. */
 static unsigned fault(const struct ibcm *cm, const struct gsi_rx *rx, const uint8_t *m,
@@ -37,8 +31,8 @@ static unsigned fault(const struct ibcm *cm, const struct gsi_rx *rx, const uint
 
 	if (type == 2 || (type == 3 && ext != 1))
 		return CM_REJ_INVALID_TRANSPORT;
-	if (!is_gid_of(cm, wire_get_CM_REQ_local_gid(m), rx->src) ||
-	    !is_gid_of(cm, wire_get_CM_REQ_remote_gid(m), rx->dst))
+	if (!ibcm_is_gid_of(cm, wire_get_CM_REQ_local_gid(m), rx->src) ||
+	    !ibcm_is_gid_of(cm, wire_get_CM_REQ_remote_gid(m), rx->dst))
 		return CM_REJ_INVALID_GID;
 	if (mtu < IBV_MTU_256 || mtu > ibcm_mtu(cm->cfg.mtu_max))
 		return CM_REJ_INVALID_MTU;
@@ -88,8 +82,6 @@ static struct cm_path read_path(const uint8_t *m)
 
 static void read_req(struct ibcm_ep *e, const uint8_t *m)
 {
-	static const uint8_t none[16];
-
 	e->remote_id = (uint32_t)wire_get_CM_REQ_local_comm_id(m);
 	e->remote_guid = wire_get_CM_REQ_local_ca_guid(m);
 	e->remote_qpn = (uint32_t)wire_get_CM_REQ_local_qpn(m);
@@ -106,8 +98,7 @@ static void read_req(struct ibcm_ep *e, const uint8_t *m)
 	e->full = sane_timeout((unsigned)wire_get_CM_REQ_local_cm_timeout(m));
 	e->max_tries = (uint8_t)wire_get_CM_REQ_max_cm_retries(m);
 	e->qp_type = (uint8_t)qp_type(m);
-	e->alternate = wire_get_CM_REQ_alt_local_lid(m) ||
-		       memcmp(wire_get_CM_REQ_alt_local_gid(m), none, 16);
+	ibcm_alternate_read(e, m);
 }
 
 static void fill_event(const struct ibcm_ep *e, const struct gsi_rx *rx, struct cm_event *ev)
@@ -202,7 +193,7 @@ static bool stale(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t *m)
 	if (!e)
 		return false;
 	ibcm_reply_rej(cm, rx, 0, CM_REJ_STALE);
-	if (e->state == IBCM_ESTAB || e->state == IBCM_REP_SENT) {
+	if (ibcm_is_connected(e) || e->state == IBCM_REP_SENT) {
 		ibcm_ep_mad(e, WIRE_CM_ATTR_DREQ);
 		wire_set_CM_DREQ_remote_qpn(e->mad + WIRE_MAD_LEN, e->remote_qpn);
 		ibcm_send_kept(e);
@@ -315,7 +306,7 @@ static void build_rep(struct ibcm_ep *e, const struct cm_param *p)
 	wire_set_CM_REP_start_psn(m, e->rq_psn);
 	wire_set_CM_REP_resp_res(m, e->resp_res);
 	wire_set_CM_REP_target_ack_delay(m, e->cm->dev->attr.orig_attr.local_ca_ack_delay);
-	wire_set_CM_REP_failover(m, e->alternate ? 1 : 0); /* not supported */
+	wire_set_CM_REP_failover(m, e->failover);
 	wire_set_CM_REP_rnr_retry(m, p->rnr_retry_count);
 	wire_set_CM_REP_local_ca_guid(m, e->cm->cfg.ca_guid);
 	put_rep_qp(e, m, p);
@@ -370,9 +361,11 @@ int ibcm_notify(struct cm_ep *ep, enum ibv_event_type event)
 {
 	struct ibcm_ep *e = ibcm_of(ep);
 
+	if (event == IBV_EVENT_PATH_MIG)
+		return ibcm_alternate_migrated(e);
 	if (event != IBV_EVENT_COMM_EST)
 		return -EINVAL;
-	if (e->state == IBCM_ESTAB)
+	if (ibcm_is_connected(e))
 		return -EISCONN;
 	if (e->state != IBCM_REP_SENT)
 		return -EINVAL;

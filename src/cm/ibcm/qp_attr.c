@@ -6,6 +6,7 @@
  */
 #include "cm/ibcm/qp_attr.h"
 
+#include "cm/ibcm/alternate.h"
 #include "engine/gid.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static bool is_ud(const struct ibcm_ep *e)
 static bool knows_peer(const struct ibcm_ep *e)
 {
 	return e->state == IBCM_REP_RCVD || e->state == IBCM_REQ_RCVD ||
-	       e->state == IBCM_REP_SENT || e->state == IBCM_ESTAB;
+	       e->state == IBCM_REP_SENT || ibcm_is_connected(e);
 }
 
 static int to_init(const struct ibcm_ep *e, struct ibv_qp_attr *a)
@@ -53,7 +54,10 @@ static int fill_av(const struct ibcm_ep *e, struct ibv_ah_attr *ah)
 
 	if (r < 0)
 		return r;
-	ah->sl = e->ep.path.sl;
+	/* LIDs that are not the ports' (any more) give way to those that the addresses stand for. */
+	if (e->ep.path.dlid == CM_LID_PERMISSIVE ||
+	    e->cm->cfg.carrier->along(e->cm->dev, e->ep.local.addr, e->ep.remote.addr, &e->ep.path, ah) < 0)
+		ah->sl = e->ep.path.sl;
 	ah->grh.flow_label = e->flow_label;
 	ah->grh.hop_limit = IBCM_HOPS;
 	ah->grh.traffic_class = e->tclass;
@@ -82,6 +86,8 @@ static int to_rtr(const struct ibcm_ep *e, struct ibv_qp_attr *a, int *mask)
 		a->min_rnr_timer = e->ep.opt.min_rnr_timer;
 		*mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	}
+	if (e->ep.alternate.dlid && ibcm_alternate_attr(e, &e->ep.alternate, e->alt_timeout, a) == 0)
+		*mask |= IBV_QP_ALT_PATH;
 	return 0;
 }
 
@@ -100,6 +106,10 @@ static int to_rts(const struct ibcm_ep *e, struct ibv_qp_attr *a)
 	if (e->qp_type != IBV_QPT_UC) {
 		a->timeout = e->ep.opt.ack_timeout ? e->ep.opt.ack_timeout : e->ack_timeout;
 		mask |= IBV_QP_TIMEOUT;
+	}
+	if (e->ep.alternate.dlid) {
+		a->path_mig_state = IBV_MIG_REARM;
+		mask |= IBV_QP_PATH_MIG_STATE;
 	}
 	return mask;
 }

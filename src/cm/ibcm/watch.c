@@ -55,6 +55,12 @@ static void again(struct ibcm_ep *e)
 		ibcm_arm(e, wait - (grain ? (e->cm->now + wait) % grain : 0));
 }
 
+void ibcm_estab_again(struct ibcm_ep *e)
+{
+	ibcm_enter(e, IBCM_ESTAB);
+	again(e);
+}
+
 static void lost(struct ibcm_ep *e)
 {
 	struct ibcm *cm = e->cm;
@@ -187,7 +193,7 @@ void ibcm_watch_unreached(struct ibcm *cm, const uint8_t dst[16])
 
 static bool counts(const struct ibcm_ep *e)
 {
-	return e->state == IBCM_REP_SENT || e->state == IBCM_ESTAB || e->state == IBCM_DREQ_RCVD;
+	return e->state == IBCM_REP_SENT || ibcm_is_connected(e) || e->state == IBCM_DREQ_RCVD;
 }
 
 void ibcm_record_check(struct ibcm_ep *e)

@@ -5,6 +5,7 @@
 #include "cm/ibcm/ep.h"
 
 void ibcm_estab(struct ibcm_ep *e); /* ESTAB, and watched */
+void ibcm_estab_again(struct ibcm_ep *e); /* ... after LAP_SENT */
 void ibcm_watch(struct ibcm_ep *e);
 void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16]);
 /* The kernel or a router reports that this host cannot be reached. */

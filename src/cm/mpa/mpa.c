@@ -138,6 +138,12 @@ static int ep_qp_attr(struct cm_ep *ep, struct ibv_qp_attr *attr, int *mask)
 	}
 }
 
+/* A stream has the path that the host's routing gives it. */
+static int ep_load_path(struct cm_ep *ep, const struct cm_path *path)
+{
+	return -EOPNOTSUPP;
+}
+
 static void ep_destroy(struct cm_ep *ep)
 {
 	mpa_ep_destroy(mpa_ep_of(ep));
@@ -149,7 +155,7 @@ static const struct cm_ops mpa_ops = {
 	.spaces = 1u << (CM_PS_TCP >> 1 & 31) | 1u << (CM_PS_SDP >> 1 & 31), /* cm_space_bit(), as a constant */
 	.bind = ep_bind, .listen = mpa_listen, .create = ep_create, .connect = mpa_connect,
 	.accept = mpa_accept, .reject = mpa_reject, .establish = ep_establish,
-	.notify = ep_notify, .disconnect = ep_disconnect, .qp_attr = ep_qp_attr,
+	.notify = ep_notify, .load_path = ep_load_path, .disconnect = ep_disconnect, .qp_attr = ep_qp_attr,
 	.destroy = ep_destroy,
 };
 

@@ -97,9 +97,10 @@ int dev_ib_find(struct dev_info *ret, int max)
 {
 	struct att_welcome node;
 	struct att_port port;
+	int r = max < 1 ? -ENODEV : look(&node, &port);
 
-	if (max < 1 || look(&node, &port) < 0)
-		return 0;
+	if (r < 0)
+		return r == -EMFILE || r == -ENFILE || r == -ENOMEM ? r : 0;
 	*ret = (struct dev_info){ .name = "dpl_ib0", .kind = DEV_IB, .node_type = IBV_NODE_CA, .guid = node.node_guid,
 				  .image_guid = node.image_guid };
 	return 1;

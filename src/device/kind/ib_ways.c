@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define LID_LAST 0xbfffu /* unicast, IBTA 4.1.3 */
+
 static uint32_t ip_of(const uint8_t addr[16])
 {
 	return ut_ip_is_v4(addr) ? (uint32_t)addr[12] << 24 | (uint32_t)addr[13] << 16 | (uint32_t)addr[14] << 8 | addr[15]
@@ -57,6 +59,31 @@ static int way(struct eng_dev *dev, const uint8_t local[16], const uint8_t remot
 		return r;
 	*ret = (struct ibv_ah_attr){ .dlid = p.lid, .port_num = ENG_PORT_NUM, .is_global = mad };
 	put_gid(&p, ret->grh.dgid.raw);
+	return 0;
+}
+
+/* LMC low bits of a LID select the path; the port has them all (IBTA 7.11.1). */
+static bool is_lid_of(unsigned lid, unsigned base, unsigned lmc)
+{
+	return base && base <= LID_LAST && lid - base < 1u << lmc;
+}
+
+static int along(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		 struct ibv_ah_attr *ah)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	const struct eng_port *port = &dev->port;
+	struct fabric_peer p;
+	int r = find(a, remote, &p);
+
+	eng_dev_held(dev);
+	if (r < 0)
+		return r;
+	if (!is_lid_of(path->slid, port->lid, port->lmc) || !is_lid_of(path->dlid, p.lid, p.lmc) || path->sl > 15)
+		return -EINVAL;
+	ah->dlid = path->dlid;
+	ah->src_path_bits = (uint8_t)(path->slid - port->lid);
+	ah->sl = path->sl;
 	return 0;
 }
 
@@ -139,7 +166,7 @@ static bool has_record(struct dev_adapter *a, const uint8_t record[16], const ui
 }
 
 const struct dev_transport_ways dev_ib_ways = {
-	.way = way, .gid = gid, .came = came, .same_host = same_host, .has_record = has_record,
+	.way = way, .along = along, .gid = gid, .came = came, .same_host = same_host, .has_record = has_record,
 };
 
 int dev_ib_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src)

@@ -92,8 +92,8 @@ struct dev_kind_row {
 	const struct dev_machine *machine;
 	const struct eng_proto_ops *(*proto)(void);
 
-	/* Writes the adapters that stand on no network interface, at most max. Returns their number; a failure is
-	 * logged, and none. No lock. Default: 0. */
+	/* Writes the adapters that stand on no network interface, at most max. Returns their number; -EMFILE, -ENFILE or
+	 * -ENOMEM if this process has no means to ask for them; another failure is logged, and none. No lock. Default: 0. */
 	int (*find)(struct dev_info *ret, int max);
 	/* The adapter opens: begins what it has until it closes, whether it is wired or not. dev_process_lock is held.
 	 * Returns 0 or -errno. Default: 0. */

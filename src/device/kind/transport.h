@@ -21,6 +21,8 @@ struct dev_transport_ways {
 	/* As of struct ibcm_carrier. */
 	int (*way)(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad,
 		   struct ibv_ah_attr *ret);
+	int (*along)(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		     struct ibv_ah_attr *ah);
 	int (*gid)(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16]);
 	/* A message has come: its src and dst become addresses of endpoints. Returns false if they have none. */
 	bool (*came)(struct dev_adapter *a, struct gsi_rx *rx);

@@ -9,6 +9,7 @@
 #include "device/sys.h"
 #include "proto/ib/gsi.h"
 #include "proto/ib/ibp.h"
+#include "proto/ib/migrate.h"
 #include "proto/ib/probe.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -77,6 +78,12 @@ static int way(struct eng_dev *dev, const uint8_t local[16], const uint8_t remot
 	return ways_of(dev)->way(dev, local, remote, mad, ret);
 }
 
+static int along(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], const struct cm_path *path,
+		 struct ibv_ah_attr *ah)
+{
+	return ways_of(dev)->along(dev, local, remote, path, ah);
+}
+
 static int gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16])
 {
 	return ways_of(dev)->gid(dev, addr, ret);
@@ -111,11 +118,13 @@ static bool has_record(struct dev_adapter *a, const uint8_t record[16], const ui
 }
 
 const struct dev_transport_ways dev_transport_ways_gid = {
-	.way = ibcm_default_way, .gid = ibcm_default_gid, .came = came, .same_host = gid_same_host, .has_record = has_record,
+	.way = ibcm_default_way, .along = ibcm_default_along, .gid = ibcm_default_gid, .came = came, .same_host = gid_same_host, .has_record = has_record,
 };
 
 static const struct ibcm_carrier carrier = {
 	.way = way,
+	.along = along,
+	.load = ibp_migration_load,
 	.gid = gid,
 	.send = ibp_gsi_send,
 	.claim = claim,

@@ -128,7 +128,7 @@ int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct
 		return r;
 	if (!m.u.found.guid)
 		return -ENOENT;
-	*ret = (struct fabric_peer){ .ip = m.u.found.ip, .lid = m.u.found.lid, .guid = m.u.found.guid,
+	*ret = (struct fabric_peer){ .ip = m.u.found.ip, .lid = m.u.found.lid, .lmc = m.u.found.lmc & 7, .guid = m.u.found.guid,
 				     .prefix = m.u.found.prefix };
 	keep(n, ret);
 	return 0;

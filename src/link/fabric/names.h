@@ -20,6 +20,7 @@ struct fabric_names;
 struct fabric_peer {
 	uint32_t ip;      /* host order */
 	uint16_t lid;
+	uint8_t lmc;
 	uint64_t guid;
 	uint64_t prefix;  /* of its GIDs */
 };

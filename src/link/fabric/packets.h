@@ -112,7 +112,7 @@ struct pkt_find {
 
 struct pkt_found {
 	uint32_t ip;
-	uint16_t lid, rsv;
+	uint16_t lid, lmc;
 	uint64_t guid;          /* 0: there is none */
 	uint64_t prefix;
 };

@@ -6,6 +6,8 @@
 #include "proto/ib/qp.h"
 #include "proto/ib/route.h"
 
+#include <errno.h>
+
 static void enter(struct ibp_qp *q, enum ibv_mig_state s)
 {
 	bool slow = s != IBV_MIG_MIGRATED;
@@ -40,6 +42,29 @@ void ibp_migration_modified(struct ibp_qp *q)
 		change_path(q);
 	else
 		enter(q, to);
+}
+
+static bool is_path_of(const struct ibp_qp *q, const struct ibv_ah_attr *ah)
+{
+	const struct ibv_ah_attr *now = &q->qp->attr.ah_attr;
+
+	return now->dlid == ah->dlid && now->src_path_bits == ah->src_path_bits && now->sl == ah->sl;
+}
+
+int ibp_migration_load(struct eng_dev *dev, uint32_t qpn, uint32_t peer, const struct ibv_qp_attr *attr)
+{
+	struct ibp_qp *q = ibp_qp_to(dev, qpn, peer);
+	struct ibv_qp_attr a = *attr;
+	int mask = IBV_QP_ALT_PATH;
+
+	if (!q)
+		return -ENOENT;
+	if (is_path_of(q, &attr->alt_ah_attr))
+		return -EALREADY;
+	a.path_mig_state = IBV_MIG_REARM;
+	if (q->conn.migration != IBV_MIG_ARMED)
+		mask |= IBV_QP_PATH_MIG_STATE;
+	return eng_qp_modify_held(q->qp, &a, mask);
 }
 
 void ibp_migration_reset(struct ibp_qp *q)

@@ -13,12 +13,18 @@
 #define PROTO_IB_MIGRATE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct eng_dev;
 struct ibp_qp;
+struct ibv_qp_attr;
 struct link_rx;
 
 /* The attributes were modified, the state of migration among them. */
 void ibp_migration_modified(struct ibp_qp *q);
+/* Loads the alternate path of attr into the queue pair `qpn` that is connected to `peer`, and rearms it; one that is ARMED
+ * stays so, with the new path. Returns 0; -ENOENT: there is none; -EALREADY: it is its path; -EINVAL: its state forbids it. */
+int ibp_migration_load(struct eng_dev *dev, uint32_t qpn, uint32_t peer, const struct ibv_qp_attr *attr);
 /* The queue pair begins anew. */
 void ibp_migration_reset(struct ibp_qp *q);
 /* The retries of the oldest request are over. Returns true if it goes on by the alternate path. */

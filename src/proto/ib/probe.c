@@ -40,22 +40,9 @@ int ibp_probe_ask(struct ibp_qp *q)
 	return 0;
 }
 
-/* Finds a queue pair by both numbers: a QPN may belong to another queue pair by now. */
-static struct ibp_qp *find(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
-{
-	struct eng_qp *qp;
-
-	eng_dev_held(dev);
-	qp = eng_qp_find(dev, qpn);
-	if (!qp || qp->type == IBV_QPT_UD || eng_qp_state(qp) < IBV_QPS_RTR ||
-	    eng_qp_state(qp) == IBV_QPS_ERR || qp->attr.dest_qp_num != peer)
-		return NULL;
-	return ibp_qp(qp);
-}
-
 int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
 {
-	struct ibp_qp *q = find(dev, qpn, peer);
+	struct ibp_qp *q = ibp_qp_to(dev, qpn, peer);
 
 	if (!q)
 		return -ENOENT;
@@ -90,7 +77,7 @@ void ibp_processes_gone(struct ibp_port *port)
 void ibp_peer_gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
 {
 	struct eng_why why = { .doing = "a silent connection" };
-	struct ibp_qp *q = find(dev, qpn, peer);
+	struct ibp_qp *q = ibp_qp_to(dev, qpn, peer);
 
 	if (!q)
 		return;

@@ -19,6 +19,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_without_gid(const struct eng_av *av, int error)
+{
+	return error == -ENODATA || (av->is_global && av->sgid_index >= ENG_GIDS_MAX);
+}
+
+/* error: that of ibp_path_set(). */
+static enum eng_refusal ah_fault(struct eng_dev *dev, const struct eng_av *av, int error)
+{
+	if (ibp_path_lacks_grh(dev->proto_port, av))
+		return ENG_R_AH_NO_GRH;
+	eng_dev_held(dev);
+	if (dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND && !is_without_gid(av, error))
+		return ENG_R_AH_LID;
+	return error == -ENODATA ? ENG_R_AH_EMPTY : ENG_R_AH_SGID;
+}
+
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 {
 	struct eng_av av;
@@ -29,10 +45,7 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 		return eng_refuse(dev, ENG_R_AH_PORT);
 	eng_av_from_attr(&av, attr);
 	r = ibp_path_set(dev->proto_port, &path, &av, 0);
-	if (r == 0)
-		return 0;
-	return eng_refuse(dev, ibp_path_lacks_grh(dev->proto_port, &av) ? ENG_R_AH_NO_GRH :
-			       r == -ENODATA ? ENG_R_AH_EMPTY : ENG_R_AH_SGID);
+	return r ? eng_refuse(dev, ah_fault(dev, &av, r)) : 0;
 }
 
 static int qp_init(struct eng_qp *qp)
@@ -71,6 +84,18 @@ static int qp_init(struct eng_qp *qp)
 	ibp_resp_reset(q);
 	q->conn.pkey = eng_port_pkey(qp->dev, 0);
 	return 0;
+}
+
+struct ibp_qp *ibp_qp_to(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
+{
+	struct eng_qp *qp;
+
+	eng_dev_held(dev);
+	qp = eng_qp_find(dev, qpn);
+	if (!qp || qp->type == IBV_QPT_UD || eng_qp_state(qp) < IBV_QPS_RTR ||
+	    eng_qp_state(qp) == IBV_QPS_ERR || qp->attr.dest_qp_num != peer)
+		return NULL;
+	return ibp_qp(qp);
 }
 
 static bool runs(enum ibv_qp_state s)
@@ -166,7 +191,7 @@ static enum eng_refusal path_fault(struct eng_dev *dev, const struct eng_av *av,
 {
 	if (ibp_path_lacks_grh(dev->proto_port, av))
 		return ENG_R_NO_GRH;
-	if (error == -ENODATA || (av->is_global && av->sgid_index >= ENG_GIDS_MAX))
+	if (is_without_gid(av, error))
 		return ENG_R_QP_SGID;
 	eng_dev_held(dev);
 	return dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND ? ENG_R_QP_LID : ENG_R_QP_FAMILY;

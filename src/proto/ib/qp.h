@@ -6,6 +6,8 @@
 #include "engine/why.h"
 #include "proto/ib/port.h"
 
+/* Finds a connected queue pair by both numbers: a QPN may belong to another queue pair by now. NULL: there is none. */
+struct ibp_qp *ibp_qp_to(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
 /* Stops timers and takes the queue pair off all lists. */
 void ibp_qp_stop(struct ibp_qp *q);
 /* The queue pair fails: logs the sentence, changes state, raises the event (raise); the receive in
