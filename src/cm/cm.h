@@ -38,6 +38,7 @@ enum cm_ps { CM_PS_SDP = 0x0001, CM_PS_IPOIB = 0x0002, CM_PS_TCP = 0x0106, CM_PS
 
 struct cm_ep;
 struct cm_port;
+struct link_rules;
 
 /* REQ reject reasons, IBTA table 107 (12.6.7.2); names only where we use them. */
 enum cm_reject {
@@ -204,6 +205,7 @@ struct cm_port {
 	const struct cm_user *_Atomic user; /* set before the first endpoint */
 	struct eng_dev *dev; /* set by the adapter as it opens: it has a name before it has a manager */
 	void *manager;               /* struct ibcm, struct mpa */
+	struct link_rules *rules;    /* NULL: none of connections (faults.h); dev->lock */
 };
 
 static inline uint32_t cm_space_bit(unsigned ps)

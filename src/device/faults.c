@@ -4,6 +4,7 @@
 #include "device/adapter.h"
 #include "device/process.h"
 #include "device/why.h"
+#include "engine/event.h"
 #include "link/fault.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -108,6 +109,17 @@ static void give(struct dev_adapter *a)
 {
 	say_foreign(a, a->rules);
 	a->kind->faults(a, a->rules);
+	a->cm.rules = a->rules->acts & a->kind->fault_acts & LINK_ACTS_CONNECTION ? a->rules : NULL;
+}
+
+/* link_rules.port. */
+static void port_changed(void *arg, bool up)
+{
+	struct dev_adapter *a = arg;
+
+	eng_dev_held(&a->dev);
+	atomic_store(&a->dev.port_faulted, !up);
+	eng_async_port(&a->dev, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 
 static void put(struct dev_adapter *a, const char *text)
@@ -122,6 +134,8 @@ static void put(struct dev_adapter *a, const char *text)
 		return;
 	}
 	r->acted = acted;
+	r->port = port_changed;
+	r->arg = a;
 	a->rules = r;
 	if (a->wired)
 		give(a);
@@ -153,6 +167,7 @@ void dev_faults_attached(struct dev_adapter *a)
 void dev_faults_end(struct dev_adapter *a)
 {
 	eng_dev_held(&a->dev);
+	a->cm.rules = NULL;
 	free(a->rules);
 	a->rules = NULL;
 }

@@ -152,6 +152,24 @@ static bool straight(struct eng_cq *cq, const struct eng_cqe *e)
 	return true;
 }
 
+/* The queue takes no more completions, and says so. */
+static void overrun(struct eng_cq *cq) UT_REQUIRES(cq->lock)
+{
+	cq->overrun = true;
+	note_some(cq);
+	eng_async_raise(cq->ctx, IBV_EVENT_CQ_ERR, cq->user);
+	if (cq->arm != ENG_CQ_IDLE) /* no thread may sleep on a dead queue */
+		fire(cq);
+}
+
+void eng_cq_overrun(struct eng_cq *cq)
+{
+	ut_lock(&cq->lock);
+	if (!cq->overrun)
+		overrun(cq);
+	ut_unlock(&cq->lock);
+}
+
 /* Apart, so that a completion that a polling thread takes straight saves no registers for it. */
 static __attribute__((noinline)) bool enter(struct eng_cq *cq, const struct eng_cqe *e)
 {
@@ -168,11 +186,7 @@ static __attribute__((noinline)) bool enter(struct eng_cq *cq, const struct eng_
 		note_some(cq); /* before the event: a woken thread reads it at once, without the lock */
 		wake(cq, e);
 	} else if (!cq->overrun) {
-		cq->overrun = true;
-		note_some(cq);
-		eng_async_raise(cq->ctx, IBV_EVENT_CQ_ERR, cq->user);
-		if (cq->arm != ENG_CQ_IDLE) /* no thread may sleep on a dead queue */
-			fire(cq);
+		overrun(cq);
 	}
 	ut_unlock(&cq->lock);
 	return !full;

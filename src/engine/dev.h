@@ -193,6 +193,7 @@ struct eng_dev {
 	/* Returns a negative errno with which this call is to fail, since the user tests the program so, or 0. No lock held. Default:
 	 * 0. Constant while contexts are open. */
 	int (*refuses)(struct eng_dev *dev, const char *function);
+	atomic_bool port_faulted; /* the user tests the program so: the port says that it is down */
 
 	/* Queue pairs with new work, see pending.h. */
 	struct ut_mutex pending_lock;

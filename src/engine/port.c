@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#define PHYS_DISABLED 3 /* IBTA 14.2.5.6, PortPhysicalState */
+
 void eng_port_init(struct eng_port *p)
 {
 	*p = (struct eng_port){
@@ -23,6 +25,10 @@ int eng_port_query(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
 
 	if (r < 0)
 		return r;
+	if (atomic_load_explicit(&dev->port_faulted, memory_order_relaxed)) {
+		ret->state = IBV_PORT_DOWN;
+		ret->phys_state = PHYS_DISABLED;
+	}
 	ret->link_layer = p->link_layer;
 	ret->gid_tbl_len = p->n_gids;
 	ret->pkey_tbl_len = p->n_pkeys;

@@ -58,6 +58,7 @@ struct fault_link {
 	const char *adapter;
 	struct ut_list tx_held, rx_held, rx_ready;
 	struct ut_stage stage;
+	uint64_t down_until; /* 0: the port is up */
 	int timerfd; /* in the lower link's set; -1 when that has none */
 };
 
@@ -69,6 +70,7 @@ static struct fault_link *fault_of(struct link *l)
 static enum fate fate_of(struct fault_link *f, const struct link_rule *r)
 {
 	switch (r->act) {
+	case LINK_ACT_PORT_DOWN:
 	case LINK_ACT_LOSE: f->stats.lost++; return FATE_LOSE;
 	case LINK_ACT_DUPLICATE: f->stats.doubled++; return FATE_DOUBLE;
 	case LINK_ACT_CORRUPT: f->stats.damaged++; return FATE_DAMAGE;
@@ -83,6 +85,28 @@ static struct link_event event_of(const struct fault_link *f, bool out, const ui
 		.qpns = { len < WIRE_BTH_LEN ? 0 : (uint32_t)wire_get_BTH_dest_qpn(data) },
 		.now = f->timerfd >= 0 ? ut_now() : 0,
 	};
+}
+
+/* A port that a rule has taken down: nothing passes until its time is over. */
+static void port_up(struct fault_link *f)
+{
+	f->down_until = 0;
+	f->rules->port(f->rules->arg, true);
+}
+
+static bool is_down(struct fault_link *f)
+{
+	if (f->down_until && ut_now() >= f->down_until)
+		port_up(f);
+	return f->down_until;
+}
+
+static void port_down(struct fault_link *f, const struct link_rule *r)
+{
+	if (f->timerfd < 0)
+		return;
+	f->down_until = ut_now() + r->value;
+	f->rules->port(f->rules->arg, false);
 }
 
 /* The fate of a packet, and the rule that decides it. */
@@ -121,10 +145,17 @@ static struct lot draw(struct fault_link *f, bool out, const uint8_t *peer, cons
 	struct link_event e;
 	struct lot lot = { .rule = NULL };
 
+	if (is_down(f)) {
+		f->stats.lost++;
+		lot.fate = FATE_LOSE;
+		return lot;
+	}
 	if (f->rules && f->rules->acts & LINK_ACTS_PACKET) {
 		e = event_of(f, out, peer, data, len);
 		lot.rule = link_rules_find(f->rules, LINK_ACTS_PACKET, &e);
 	}
+	if (lot.rule && lot.rule->act == LINK_ACT_PORT_DOWN)
+		port_down(f, lot.rule);
 	lot.fate = lot.rule ? fate_of(f, lot.rule) : draw_rate(f);
 	return lot;
 }
@@ -158,17 +189,29 @@ static struct parcel *parcel_new(struct fault_link *f, const struct link_rule *r
 	return p;
 }
 
-/* Fires as soon as a delayed datagram may go on; setting it anew makes it unreadable. */
+/* Returns the ns until something is to be done, or 0: nothing is. */
+static uint64_t next(const struct fault_link *f)
+{
+	bool held = !ut_list_empty(&f->tx_held) || !ut_list_empty(&f->rx_held);
+	uint64_t now, left;
+
+	if (!ut_list_empty(&f->rx_ready))
+		return 1;
+	if (!f->down_until)
+		return held ? FAULT_HOLD_NS : 0;
+	now = ut_now();
+	left = f->down_until > now ? f->down_until - now : 1;
+	return held && left > FAULT_HOLD_NS ? FAULT_HOLD_NS : left;
+}
+
+/* Fires as soon as a delayed datagram may go on, or the port is up again; setting it anew makes it unreadable. */
 static void set_timer(struct fault_link *f)
 {
-	struct itimerspec t = { 0 };
+	uint64_t ns = f->timerfd < 0 ? 0 : next(f);
+	struct itimerspec t = { .it_value = { (time_t)(ns / UT_S), (long)(ns % UT_S) } };
 
 	if (f->timerfd < 0)
 		return;
-	if (!ut_list_empty(&f->rx_ready))
-		t.it_value.tv_nsec = 1;
-	else if (!ut_list_empty(&f->tx_held) || !ut_list_empty(&f->rx_held))
-		t.it_value.tv_nsec = FAULT_HOLD_NS;
 	timerfd_settime(f->timerfd, 0, &t, NULL);
 }
 
@@ -350,9 +393,10 @@ static int fault_recv(struct link *l, struct link_rx *v, int max)
 	struct fault_link *f = fault_of(l);
 	struct link_rx in[FAULT_BATCH];
 	bool idle = ut_list_empty(&f->tx_held) && ut_list_empty(&f->rx_held) &&
-		    ut_list_empty(&f->rx_ready);
+		    ut_list_empty(&f->rx_ready) && !f->down_until;
 	int n = 0, i;
 
+	is_down(f);
 	tx_release(f, false);
 	rx_release(f, false);
 	if (ut_list_empty(&f->rx_ready))
@@ -554,6 +598,8 @@ void link_fault_rules(struct link *l, struct link_rules *rules, const char *adap
 {
 	struct fault_link *f = fault_of(l);
 
+	if (f->down_until)
+		port_up(f);
 	f->rules = rules;
 	f->adapter = adapter;
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char *const acts[LINK_ACTS] = {
-	"lose", "duplicate", "reorder", "delay", "corrupt", "rnr", "nak", "terminate", "die", "short", "fail",
+	"lose", "duplicate", "reorder", "delay", "corrupt", "rnr", "nak", "terminate", "die", "short", "fail", "port-down",
+	"overrun", "slow", "window", "reject", "silence", "timewait",
 };
 
 static const char *const ops[LINK_OPS] = { "send", "write", "read", "atomic", "ack", "nak", "cm", "other" };
@@ -20,6 +21,12 @@ static const struct {
 	const char *name;
 	uint8_t syndrome;
 } naks[] = { { "sequence", 0x60 }, { "request", 0x61 }, { "access", 0x62 }, { "operation", 0x63 } };
+
+/* Reasons of a REJ (IBTA table 107). */
+static const struct {
+	const char *name;
+	uint8_t reason;
+} reasons[] = { { "consumer", 28 }, { "stale", 10 }, { "resources", 3 }, { "no-qp", 1 }, { "unsupported", 5 } };
 
 static const struct {
 	const char *name;
@@ -133,6 +140,16 @@ static bool read_nak(const char *text, struct link_rule *r)
 	return false;
 }
 
+static bool read_reject(const char *text, struct link_rule *r)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (!text || !strcmp(reasons[i].name, text)) {
+			r->value = reasons[i].reason;
+			return true;
+		}
+	return false;
+}
+
 static bool read_act(char *word, struct link_rule *r)
 {
 	char *v = strchr(word, '=');
@@ -146,9 +163,14 @@ static bool read_act(char *word, struct link_rule *r)
 		return false;
 	r->act = (enum link_act)i;
 	switch (r->act) {
-	case LINK_ACT_DELAY: return v && duration(v, &r->value);
+	case LINK_ACT_DELAY:
+	case LINK_ACT_PORT_DOWN:
+	case LINK_ACT_SLOW:
+	case LINK_ACT_TIMEWAIT: return v && duration(v, &r->value) && r->value;
+	case LINK_ACT_REJECT: return read_reject(v, r);
 	case LINK_ACT_CORRUPT: return !v || read_corrupt(v, r);
 	case LINK_ACT_NAK: return v && read_nak(v, r);
+	case LINK_ACT_WINDOW:
 	case LINK_ACT_SHORT: return v && number(v, &r->value) && r->value;
 	case LINK_ACT_FAIL: return v && read_fail(v, r);
 	default: return !v;
@@ -233,12 +255,16 @@ static void nothing(const struct link_rule *r, const struct link_event *e)
 {
 }
 
+static void no_port(void *arg, bool up)
+{
+}
+
 int link_rules_read(const char *text, struct link_rules *ret, char *why, size_t size)
 {
 	char *copy = strdup(text), *save = NULL;
 	int r = copy ? 0 : -ENOMEM;
 
-	*ret = (struct link_rules){ .acted = nothing };
+	*ret = (struct link_rules){ .acted = nothing, .port = no_port };
 	for (char *line = copy ? strtok_r(copy, ";\n", &save) : NULL; line && r == 0; line = strtok_r(NULL, ";\n", &save)) {
 		line += strspn(line, " \t");
 		r = read_rule(line, ret, why, size);

@@ -6,9 +6,16 @@
  *      RULE = ACT TERM ...   the first rule that has this kind of act and whose terms all hold acts
  *
  * ACT, on packets of the wire:
- *      lose, duplicate, reorder, delay=TIME, corrupt, corrupt=BYTE:MASK (octet from the BTH on, bits)
+ *      lose, duplicate, reorder, delay=TIME, corrupt, corrupt=BYTE:MASK (octet from the BTH on, bits),
+ *      port-down=TIME (so long from this packet on: the port says so, and nothing passes)
  * on requests that arrive, on the wire and within the host:
- *      rnr, nak=sequence|request|access|operation (RoCE), terminate (iWARP), die (SIGKILL)
+ *      rnr, nak=sequence|request|access|operation (RoCE), terminate (iWARP), die (SIGKILL),
+ *      overrun (of the completion queue of receives), slow=TIME (RoCE: no receive is there so long after a message)
+ * on queue pairs (RoCE):
+ *      window=N (packets in flight)
+ * on connections:
+ *      reject, reject=REASON (RoCE: consumer, stale, resources, no-qp, unsupported), silence (requests that arrive get no
+ *      answer), timewait=TIME (RoCE: so long after a disconnect)
  * on streams of iWARP:
  *      short=BYTES (that one system call takes at most)
  * on calls:
@@ -41,22 +48,28 @@ enum link_act {
 	LINK_ACT_RNR, LINK_ACT_NAK, LINK_ACT_TERMINATE, LINK_ACT_DIE,
 	LINK_ACT_SHORT,
 	LINK_ACT_FAIL,
+	LINK_ACT_PORT_DOWN, LINK_ACT_OVERRUN, LINK_ACT_SLOW, LINK_ACT_WINDOW,
+	LINK_ACT_REJECT, LINK_ACT_SILENCE, LINK_ACT_TIMEWAIT,
 	LINK_ACTS
 };
 
-/* The acts on packets of a datagram link, on arriving requests, on streams. */
+/* The acts on packets of a datagram link, on arriving requests, on queue pairs, on streams, on calls, on connections. */
 #define LINK_ACTS_PACKET (1u << LINK_ACT_LOSE | 1u << LINK_ACT_DUPLICATE | 1u << LINK_ACT_REORDER | 1u << LINK_ACT_DELAY | \
-			  1u << LINK_ACT_CORRUPT)
-#define LINK_ACTS_REQUEST (1u << LINK_ACT_RNR | 1u << LINK_ACT_NAK | 1u << LINK_ACT_TERMINATE | 1u << LINK_ACT_DIE)
+			  1u << LINK_ACT_CORRUPT | 1u << LINK_ACT_PORT_DOWN)
+#define LINK_ACTS_REQUEST (1u << LINK_ACT_RNR | 1u << LINK_ACT_NAK | 1u << LINK_ACT_TERMINATE | 1u << LINK_ACT_DIE | \
+			   1u << LINK_ACT_OVERRUN | 1u << LINK_ACT_SLOW)
+#define LINK_ACTS_QUEUE_PAIR (1u << LINK_ACT_WINDOW)
 #define LINK_ACTS_STREAM (1u << LINK_ACT_SHORT)
 #define LINK_ACTS_CALL (1u << LINK_ACT_FAIL)
+#define LINK_ACTS_CONNECTION (1u << LINK_ACT_REJECT | 1u << LINK_ACT_SILENCE | 1u << LINK_ACT_TIMEWAIT)
 
 enum link_op { LINK_OP_SEND, LINK_OP_WRITE, LINK_OP_READ, LINK_OP_ATOMIC, LINK_OP_ACK, LINK_OP_NAK, LINK_OP_CM, LINK_OP_OTHER,
 	       LINK_OPS };
 
 struct link_rule {
 	enum link_act act;
-	uint64_t value;   /* delay: ns. nak: syndrome. short: bytes. fail: errno. corrupt: octet << 8 | bits */
+	uint64_t value;   /* times: ns. nak: syndrome. short: bytes. fail: errno. corrupt: octet << 8 | bits. window: packets.
+			   * reject: reason of IBTA table 107 */
 	char function[24]; /* fail */
 	bool chosen_bits; /* corrupt */
 
@@ -73,6 +86,7 @@ struct link_rule {
 
 	struct ut_rng rng;
 	uint64_t seen, acted;
+	uint64_t due;    /* slow: when the next message finds a receive */
 	char text[LINK_RULE_TEXT];
 };
 
@@ -81,6 +95,9 @@ struct link_event;
 struct link_rules {
 	/* Told of each act, before it; die is its to do. Default: nothing. */
 	void (*acted)(const struct link_rule *r, const struct link_event *e);
+	/* Told when port-down begins (false) and ends. Default: nothing. */
+	void (*port)(void *arg, bool up);
+	void *arg;
 	unsigned n;
 	uint32_t acts;  /* set of the acts that occur */
 	uint64_t begun; /* 0: at the first packet */

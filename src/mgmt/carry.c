@@ -51,7 +51,9 @@ bool fab_port_admits(const struct fab_port *p, uint16_t pkey)
 }
 
 /* Partition enforcement at a switch's port, whose table is that of the node behind it (10.9.6). A packet that comes in has a
- * key of that node, of no more than its membership; one that goes out must match a key, as at the node. */
+ * key of that node, of no more than its membership; one that goes out must match a key, as at the node. Linux' hfi1 has the
+ * same two rules for what a port sends and receives (egress_pkey_matches_entry(), ingress_pkey_matches_entry(), after OPA
+ * 9.11.7 and 9.10.14), where 0 and 0x8000 are no keys either. */
 static bool enforcement_passes(const struct fab_port *p, bool inbound, uint16_t pkey)
 {
 	unsigned i, n = p->pkeys ? p->pkeys->n : 1;

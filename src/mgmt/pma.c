@@ -488,7 +488,14 @@ static void show_class(uint8_t *data)
 	wire_set_CLASS_PORT_INFO_resp_time(data, RESP_TIME);
 }
 
-/* PortSelect: a port of the node, or all of them. CAs have no port 0. */
+/* CAs have no port 0: of them it is the port by which the request came, as Linux' mlx5 has it. perfquery asks so without
+ * a port. */
+static unsigned selected_port(const struct fab_port *p, const uint8_t *data)
+{
+	return data[1] || p->node->type == FAB_SWITCH ? data[1] : p->num;
+}
+
+/* PortSelect: a port of the node, or all of them. */
 static bool is_port(const struct fab_node *n, unsigned select, bool may_be_all)
 {
 	if (select == ALL_PORTS)
@@ -506,10 +513,11 @@ static bool has_rows(unsigned attr)
 	return false;
 }
 
-static uint16_t counters(struct fab_node *n, unsigned attr, bool is_set, uint8_t *data)
+static uint16_t counters(struct fab_port *p, unsigned attr, bool is_set, uint8_t *data)
 {
 	const struct lanes *l = lanes_of(attr);
-	unsigned select = data[1];
+	unsigned select = selected_port(p, data);
+	struct fab_node *n = p->node;
 
 	if (!l && !has_rows(attr))
 		return MAD_BAD_ATTRIBUTE;
@@ -526,15 +534,15 @@ static uint16_t counters(struct fab_node *n, unsigned attr, bool is_set, uint8_t
 	return MAD_OK;
 }
 
-static uint16_t samples(struct fab_node *n, bool is_set, uint8_t *data)
+static uint16_t samples(struct fab_port *p, bool is_set, uint8_t *data)
 {
-	unsigned select = data[1];
+	unsigned select = selected_port(p, data);
 
-	if (!is_port(n, select, false))
+	if (!is_port(p->node, select, false))
 		return MAD_BAD_FIELD;
-	if (is_set && !set_control(&n->ports[select], data))
+	if (is_set && !set_control(&p->node->ports[select], data))
 		return MAD_BUSY;
-	show_control(&n->ports[select], data);
+	show_control(&p->node->ports[select], data);
 	return MAD_OK;
 }
 
@@ -558,7 +566,7 @@ static uint16_t attribute(struct fab_port *p, unsigned attr, bool is_set, uint8_
 		show_class(data);
 		return MAD_OK;
 	case WIRE_PMA_ATTR_SAMPLES_CONTROL:
-		return samples(p->node, is_set, data);
+		return samples(p, is_set, data);
 	case WIRE_PMA_ATTR_SAMPLES_RESULT:
 	case WIRE_PMA_ATTR_SAMPLES_RESULT_EXT:
 		if (is_set)
@@ -566,7 +574,7 @@ static uint16_t attribute(struct fab_port *p, unsigned attr, bool is_set, uint8_
 		show_result(sampled(p), data, attr == WIRE_PMA_ATTR_SAMPLES_RESULT_EXT);
 		return MAD_OK;
 	default:
-		return counters(p->node, attr, is_set, data);
+		return counters(p, attr, is_set, data);
 	}
 }
 

@@ -6,6 +6,9 @@ needs opensm ibstat sminfo saquery smpquery perfquery
 # Two nodes, a switch, OpenSM on the first.
 up
 has "with opensm on n1"
+has "2 nodes, 1 switch, "
+on n1 perfquery "$("$DAPPLE" fabric show nodes | awk '$1 == "n2" { print $3 }')"
+has "PortXmitPkts"
 expect 0 "$DAPPLE" fabric show
 has "4 of 4 linked ports active, 0 ports without LID"
 expect 0 "$DAPPLE" fabric list

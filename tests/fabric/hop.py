@@ -11,6 +11,10 @@ from fabric import *
 
 need("opensm", "ib_send_bw", "ib_send_lat", "ibv_rc_pingpong", "perfquery", "tshark", "mckey", "ss")
 PORT = 18515
+# perftest's timeout of 67 ms, eight times, is less than a process may wait for a processor beside load: then its connection
+# breaks. Code 19 is 2.1 s.
+PATIENT = "-u 19"
+ENDS_S = 300
 # Two leaves with two nodes each, one spine: n1 and n2 at leaf1, n3 and n4 at leaf2.
 f = Fabric(None, "--tree", "2x2x1", "--hop", "--capture", f"{work}/hop.pcapng", name="hop")
 lid = {name: number for name, (_, number) in node_lids(f).items()}
@@ -40,13 +44,13 @@ def counter(node, port, name):
 
 def pair(command, a="n1", b="n3", port=PORT, status=0, b_ends=True):
     """Runs the program at both ends; returns the client's output."""
-    words = f"{command} -p {port}"
+    words = f"{command} -p {port}" + (f" {PATIENT}" if command.startswith("ib_") else "")
     server = f.start(b, words, log=f"{work}/server-{port}")
     until(lambda: subprocess.run(["ss", "-Hltn", f"sport = :{port}"], capture_output=True, text=True).stdout or server.poll() is not None,
           f"{command} listens")
-    out = f.run(a, f"{words} 127.0.0.1", status, timeout=120)
+    out = f.run(a, f"{words} 127.0.0.1", status, timeout=ENDS_S)
     if b_ends:
-        check(server.wait(timeout=120) == 0 or status != 0, command, "server:", read(f"{work}/server-{port}")[-300:])
+        check(server.wait(timeout=ENDS_S) == 0 or status != 0, command, "server:", read(f"{work}/server-{port}")[-300:])
     else:
         end(server)
     return out
@@ -106,7 +110,8 @@ until(lambda: links(f).get(("n3", 1)), "the slow link is active")
 out = pair("ib_send_bw -s 65536 -n 400 -F")
 rate = float(re.search(r"^\s*65536\s+\d+\s+\S+\s+(\S+)", out, re.M)[1]) if check("65536" in out, "ib_send_bw", out[-400:]) else 0
 print("MB/s over a link of 2 Gb/s:", rate)
-check(2 < rate < 260, "MB/s over a link of 2 Gb/s:", rate)
+# Less says nothing of the link: the window is a few packets then, and each round trip takes several processes.
+check(0 < rate < 260, "MB/s over a link of 2 Gb/s:", rate)
 # Datagrams know no notifications of congestion: they fill the buffers back to their source.
 pair("ib_send_bw -c UD -s 4096 -n 5000 -F", b_ends=False)
 spine = queues()[("spine1", FORTH[2][0][1], 0)]

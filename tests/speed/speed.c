@@ -85,11 +85,12 @@ static void count_maps(struct sp_held *h)
 
 	CF_TRUE(f);
 	while (fgets(line, sizeof(line), f)) {
-		h->maps++;
-		h->consumers += strstr(line, "dapple-consumer") != NULL;
+		if (strstr(line, "dapple-consumer"))
+			h->consumers++;
+		else if (strchr(line, '/'))
+			h->maps++;
 	}
 	fclose(f);
-	h->maps -= h->consumers;
 }
 
 struct sp_held sp_held(void)

@@ -38,7 +38,8 @@ static inline int sp_times(int usual, int full)
  */
 #define SP_CONSUMERS 512
 struct sp_held {
-	unsigned fds, maps, consumers, threads;
+	unsigned fds, threads;
+	unsigned maps, consumers; /* mappings of files; those without one are malloc()'s, which the kernel joins and splits */
 	unsigned long resident;
 };
 struct sp_held sp_held(void);

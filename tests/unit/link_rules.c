@@ -30,13 +30,16 @@ static void test_texts(void)
 	static const char *const good[] = {
 		"", "# a comment", "lose", " lose in op=send|write nth=3 ; delay=5ms out\nrnr first=2", "corrupt=12:0x80 p=0.5 seed=3",
 		"nak=access op=write peer=127.0.0.1 qp=0x12 adapter=roce after=1s until=1.5s", "fail=reg_mr:ENOMEM", "short=7",
+		"port-down=300ms in nth=3; overrun op=send; slow=5ms; window=1; reject; reject=stale; silence first=2; timewait=2s",
 	};
 	static const struct {
 		const char *text, *word;
 	} bad[] = { { "loose", "loose" }, { "lose nth", "nth" }, { "lose nth=0", "nth=0" }, { "lose op=sent", "op=sent" },
 		    { "delay", "delay" }, { "delay=5", "delay=5" }, { "nak=good", "nak=good" }, { "lose p=2", "p=2" },
 		    { "lose peer=localhost", "peer=localhost" }, { "fail=reg_mr", "fail=reg_mr" }, { "rnr=1", "rnr=1" },
-		    { "lose; lose x=1", "x=1" }, { "corrupt=1:256", "corrupt=1:256" }, { "short=0", "short=0" } };
+		    { "lose; lose x=1", "x=1" }, { "corrupt=1:256", "corrupt=1:256" }, { "short=0", "short=0" },
+		    { "port-down", "port-down" }, { "port-down=0s", "port-down=0s" }, { "window=0", "window=0" }, { "window", "window" },
+		    { "reject=me", "reject=me" }, { "silence=1", "silence=1" }, { "timewait", "timewait" }, { "overrun=1", "overrun=1" } };
 	char word[100];
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)

@@ -383,6 +383,46 @@ static void test_errors(void)
 	fab_free(l.w.f);
 }
 
+/* 10.9.6, each membership of a node's key with each key of a packet, in both directions of the switch's port. */
+static void test_enforcement(void)
+{
+	static const struct {
+		uint16_t own, packet;
+		bool in, out;
+	} v[] = {
+		{ 0x8001, 0x8001, true, true }, { 0x8001, 0x0001, true, true }, { 0x0001, 0x0001, true, false },
+		{ 0x0001, 0x8001, false, true }, { 0x8001, 0x8002, false, false }, { 0x0001, 0x0002, false, false },
+		{ 0xffff, 0x7fff, true, true }, { 0x7fff, 0xffff, false, true }, { 0x8000, 0x8000, false, false },
+		{ 0x8000, 0x0000, false, false }, { 0x0000, 0x8000, false, false }, { 0x0000, 0x0000, false, false },
+	};
+	struct line l;
+	struct fab_port *p;
+
+	line_init(&l);
+	p = &l.s1->ports[1];
+	for (unsigned i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		for (int inbound = 0; inbound < 2; inbound++) {
+			const struct fab_head h = { .slid = 1, .dlid = 4, .pkey = v[i].packet };
+			enum fab_counter c = inbound ? FAB_C_RCV_CONSTRAINT : FAB_C_XMIT_CONSTRAINT;
+			bool passes = inbound ? v[i].in : v[i].out;
+			uint64_t before = p->count.c[c];
+
+			set_pkey(p, v[i].own);
+			wire_set_PORT_INFO_enforce_inbound(p->info, inbound);
+			wire_set_PORT_INFO_enforce_outbound(p->info, !inbound);
+			CHECK_MSG(fab_enforce(p, inbound, &h) == passes, "own 0x%04x, packet 0x%04x, %s", v[i].own, v[i].packet,
+				  inbound ? "in" : "out");
+			CHECK(p->count.c[c] == before + !passes);
+			/* The port of the node itself receives by the rule of what goes out. */
+			if (!inbound)
+				CHECK(fab_port_admits(p, v[i].packet) == passes);
+			wire_set_PORT_INFO_enforce_outbound(p->info, 0);
+			wire_set_PORT_INFO_enforce_inbound(p->info, 0);
+			CHECK(fab_enforce(p, inbound, &h));
+		}
+	fab_free(l.w.f);
+}
+
 int main(void)
 {
 	test_names();
@@ -392,5 +432,6 @@ int main(void)
 	test_gmp();
 	test_trunk();
 	test_errors();
+	test_enforcement();
 	return 0;
 }

@@ -49,7 +49,6 @@ static void test_class(void)
 	CHECK(wire_get_CLASS_PORT_INFO_base_version(d) == 1 && wire_get_CLASS_PORT_INFO_resp_time(d) == 0x12);
 	CHECK(wire_get_CLASS_PORT_INFO_capability_mask(d) & 0x100);
 	get(&p, &r, WIRE_PMA_ATTR_COUNTERS, 3, MAD_BAD_FIELD);
-	get(&p, &r, WIRE_PMA_ATTR_COUNTERS, 0, MAD_BAD_FIELD);	/* a CA has no port 0 */
 	get(&p, &r, 0x0099, 1, MAD_BAD_ATTRIBUTE);
 	fab_free(p.w.f);
 }
@@ -67,6 +66,10 @@ static void test_counters(void)
 	d = get(&p, &r, WIRE_PMA_ATTR_COUNTERS, 1, 0);
 	CHECK(wire_get_PORT_COUNTERS_rcv_pkts(d) == 1 && wire_get_PORT_COUNTERS_rcv_data(d) == 72 &&
 	      wire_get_PORT_COUNTERS_xmit_pkts(d) == 0);
+	/* Port 0 of a CA: the port that is asked. */
+	c[FAB_C_SYMBOL_ERROR] = 5;
+	d = get(&p, &r, WIRE_PMA_ATTR_COUNTERS, 0, 0);
+	CHECK(wire_get_MAD_status(r.bytes) == MAD_OK && wire_get_PORT_COUNTERS_symbol_error(d) == 5);
 	/* Fields stick at their maximum, each at its own. */
 	c[FAB_C_SYMBOL_ERROR] = 70000;
 	c[FAB_C_LINK_DOWNED] = 300;

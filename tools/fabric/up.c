@@ -338,7 +338,8 @@ static void say_up(const struct up_wish *w, const struct fab *f, const char *sm,
 		if (!first && n->type == FAB_CA)
 			first = n->name;
 	}
-	printf("fabric %s: %u nodes, %u switches, ", w->name, f->n_nodes - switches, switches);
+	printf("fabric %s: %u node%s, %u switch%s, ", w->name, f->n_nodes - switches, f->n_nodes - switches == 1 ? "" : "s", switches,
+	       switches == 1 ? "" : "es");
 	if (sm)
 		printf("up in %.2f s with opensm on %s\n", (double)ns / 1e9, sm);
 	else

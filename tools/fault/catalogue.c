@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define GOES_ON "goes on: the adapter repairs it"
+#define REJECTED "connects again, or ends with an error"
 #define FAILS "ends with an error: a completion or event says so"
 
 const struct fault_row fault_catalogue[] = {
@@ -15,6 +16,9 @@ const struct fault_row fault_catalogue[] = {
 	{ "reordering", "roce", "reorder p=0.1 seed=3", GOES_ON },
 	{ "damage", "roce", "corrupt p=0.05 seed=4", GOES_ON },
 	{ "slow-network", "roce", "delay=5ms in every=4", GOES_ON },
+	{ "slow-receiver", "roce", "slow=5ms op=send", "goes on, if its rnr_retry allows" },
+	{ "tiny-window", "roce", "window=1", GOES_ON },
+	{ "port-down", "roce", "port-down=300ms in op=send|write|read nth=2", "goes on, or ends with an error: PORT_ERR and PORT_ACTIVE come" },
 	{ "lost-handshake", "roce", "lose in op=cm first=2", GOES_ON },
 	{ "sequence-naks", "roce", "nak=sequence every=7", GOES_ON },
 	{ "rnr-storm", "roce", "rnr op=send first=5", "goes on, if its rnr_retry allows" },
@@ -22,6 +26,11 @@ const struct fault_row fault_catalogue[] = {
 	{ "access-refused", NULL, "nak=access op=write|read|atomic nth=2", FAILS },
 	{ "request-refused", NULL, "nak=request op=send nth=2", FAILS },
 	{ "peer-fails", "roce", "nak=operation nth=3", FAILS },
+	{ "overrun", NULL, "overrun op=send nth=2", "ends with an error: CQ_ERR comes, and the queue pair stops" },
+	{ "refused-connection", NULL, "reject first=1", REJECTED },
+	{ "stale-connection", "roce", "reject=stale first=1", REJECTED },
+	{ "half-open-mpa", "iwarp", "silence first=2", REJECTED },
+	{ "late-timewait", "roce", "timewait=2s", "goes on: it waits for no TIMEWAIT_EXIT, and takes a new queue pair" },
 	{ "no-receive", "iwarp", "rnr op=send nth=2", FAILS },
 	{ "terminate", "iwarp", "terminate nth=3", FAILS },
 	{ "short-sends", "iwarp", "short=7", GOES_ON },

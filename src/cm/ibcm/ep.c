@@ -3,6 +3,7 @@
 
 #include "cm/ibcm/ep.h"
 
+#include "cm/faults.h"
 #include "cm/ibcm/bind.h"
 #include "cm/ibcm/msg.h"
 #include "cm/ibcm/watch.h"
@@ -242,7 +243,14 @@ void ibcm_ask(struct ibcm_ep *e, enum ibcm_state state, unsigned code, unsigned 
  */
 void ibcm_timewait(struct ibcm_ep *e)
 {
+	const struct link_rule *r = cm_fault(e->cm->port, 1u << LINK_ACT_TIMEWAIT, e->ep.remote.addr, e->cm->now);
+
 	ibcm_enter(e, IBCM_TIMEWAIT);
+	if (r) {
+		/* Packets of old that the network has kept: the number stays in use. */
+		ibcm_arm(e, r->value);
+		return;
+	}
 	ut_list_del(&e->key[IBCM_BY_QPN].node);
 	ibcm_arm(e, ibcm_ns(e->ack_timeout < IBCM_TIMEOUT ? e->ack_timeout : IBCM_TIMEOUT));
 }

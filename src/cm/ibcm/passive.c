@@ -9,6 +9,7 @@
  */
 #include "cm/ibcm/passive.h"
 
+#include "cm/faults.h"
 #include "cm/ibcm/alternate.h"
 #include "cm/ibcm/bind.h"
 #include "cm/ibcm/end.h"
@@ -228,6 +229,14 @@ static bool is_own_address(const struct gsi_rx *rx)
 	return !memcmp(rx->src, rx->dst, sizeof(rx->src));
 }
 
+bool ibcm_is_ruled_out(struct ibcm *cm, const struct gsi_rx *rx, unsigned *ret_reason)
+{
+	const struct link_rule *r = cm_fault(cm->port, 1u << LINK_ACT_REJECT | 1u << LINK_ACT_SILENCE, rx->src, cm->now);
+
+	*ret_reason = r && r->act == LINK_ACT_REJECT ? (unsigned)r->value : 0;
+	return r;
+}
+
 void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx)
 {
 	const uint8_t *m = ibcm_msg(rx);
@@ -242,6 +251,8 @@ void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx)
 	if (passed || (own && listener && stale(cm, rx, m)))
 		return;
 	reason = listener ? fault(cm, rx, m, &port) : CM_REJ_INVALID_SERVICE_ID;
+	if (!reason && ibcm_is_ruled_out(cm, rx, &reason) && !reason)
+		return;
 	if (!reason) {
 		request(listener, rx, port);
 		return;

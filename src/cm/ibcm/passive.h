@@ -12,5 +12,7 @@ void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx);
 struct ibcm_ep *ibcm_child(struct ibcm_ep *listener, const struct gsi_rx *rx, uint16_t port);
 void ibcm_offer(struct ibcm_ep *e, struct cm_event *ev);
 ibcm_handler ibcm_got_rtu, ibcm_dup_req_slow, ibcm_dup_req_stale;
+/* Returns true if a rule of faults wants the request refused, with a reason that is not 0, or left without an answer. */
+bool ibcm_is_ruled_out(struct ibcm *cm, const struct gsi_rx *rx, unsigned *ret_reason);
 
 #endif

@@ -112,11 +112,17 @@ void ibcm_got_sidr_req(struct ibcm *cm, const struct gsi_rx *rx)
 	uint64_t service = wire_get_CM_SIDR_REQ_service_id(m);
 	struct ibcm_ep *listener;
 	uint16_t port = 0;
+	unsigned reason;
 	bool passed;
 
 	listener = ibcm_listener(cm, rx, service, &passed);
 	if (passed)
 		return;
+	if (listener && ibcm_is_ruled_out(cm, rx, &reason)) {
+		if (reason)
+			refuse(cm, rx, SIDR_REJECT);
+		return;
+	}
 	if (!listener)
 		refuse(cm, rx, SIDR_UNSUPPORTED);
 	else if (ibcm_is_ip(service) &&

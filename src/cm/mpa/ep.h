@@ -101,6 +101,7 @@ struct mpa_ep {
 	bool retrying;              /* refused; connects again when the timer fires */
 	uint8_t refused_tries;
 	bool said;                  /* why it is over */
+	bool ruled_out;             /* a rule of faults wants the Request rejected */
 	bool fell_back;             /* this is the second try, revision 1 */
 	bool flushing;              /* destroyed by its user, lives until its Reply is out */
 	struct proto_stream_params terms;

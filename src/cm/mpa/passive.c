@@ -8,6 +8,7 @@
  */
 #include "cm/mpa/passive.h"
 
+#include "cm/faults.h"
 #include "cm/mpa/adopt.h"
 #include "cm/mpa/halfopen.h"
 
@@ -85,7 +86,7 @@ static void ask_user(struct mpa_ep *e, const struct cm_param *p)
 	mpa_half_open_del(e);
 	mpa_ep_state(e, MPA_WAIT_USER);
 	mpa_pending_add(e, listener);
-	if (mpa_tell(e, CM_EV_REQUEST, 0, p))
+	if (e->ruled_out || mpa_tell(e, CM_EV_REQUEST, 0, p))
 		mpa_ep_destroy(e);
 }
 
@@ -109,7 +110,15 @@ static void on_request(struct mpa_ep *e, uint64_t now)
 {
 	struct cm_param p = mpa_peer_param(e, &e->peer);
 	bool full = e->listener->n_pending >= e->listener->backlog;
+	const struct link_rule *r = cm_fault(e->m->port, 1u << LINK_ACT_REJECT | 1u << LINK_ACT_SILENCE, e->ep.remote.addr, now);
 
+	/* Half open, until the time for a Request is over. */
+	if (r && r->act == LINK_ACT_SILENCE) {
+		e->peer.data = NULL; /* goes away with this call */
+		e->peer.len = 0;
+		return;
+	}
+	e->ruled_out = r;
 	if (full) {
 		wait_turn(e, now);
 		return;

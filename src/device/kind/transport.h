@@ -78,7 +78,8 @@ void dev_transport_violations(struct eng_dev *dev, struct ibv_port_attr *ret);
 	.fd = dev_transport_fd, .start = dev_transport_start, .forget = dev_transport_forget,      \
 	.leave = dev_transport_leave, .observe = dev_transport_observe,                            \
 	.faults = dev_transport_faults,                                                            \
-	.fault_acts = (LINK_ACTS_PACKET | LINK_ACTS_REQUEST | LINK_ACTS_CALL) & ~(1u << LINK_ACT_TERMINATE), \
+	.fault_acts = (LINK_ACTS_PACKET | LINK_ACTS_REQUEST | LINK_ACTS_QUEUE_PAIR | LINK_ACTS_CALL | LINK_ACTS_CONNECTION) & \
+		      ~(1u << LINK_ACT_TERMINATE), \
 	.unwire = dev_transport_unwire
 
 #endif

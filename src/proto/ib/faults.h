@@ -9,4 +9,7 @@
  * NULL. */
 int ibp_fault_request(struct ibp_qp *q, const struct wire_ib_packet *p);
 
+/* Returns the packets that a rule of port->rules, which is not NULL, lets the requester have in flight, or the limit. */
+uint32_t ibp_fault_window(struct ibp_qp *q, uint32_t limit);
+
 #endif

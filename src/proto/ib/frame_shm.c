@@ -3,6 +3,7 @@
 
 #include "engine/ring.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/show.h"
 
@@ -62,7 +63,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	r->framing = &ibp_frame_shm;
 	r->fetches &= q->cls != WIRE_CLASS_UC;
 	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
-	r->window = r->threshold = IBP_SHM_WINDOW;
+	ibp_req_open(q);
 	return true;
 }
 

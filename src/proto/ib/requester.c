@@ -7,6 +7,7 @@
 #include "engine/ring.h"
 #include "engine/why.h"
 #include "proto/ib/direct.h"
+#include "proto/ib/faults.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/migrate.h"
 #include "proto/ib/qp.h"
@@ -18,7 +19,7 @@
 
 /* --- bookkeeping --- */
 
-static uint32_t window_limit(const struct ibp_qp *q)
+static uint32_t unruled_limit(const struct ibp_qp *q)
 {
 	uint32_t bytes = q->port->cfg.window_bytes ? q->port->cfg.window_bytes
 						   : q->port->link->rx_window;
@@ -28,6 +29,18 @@ static uint32_t window_limit(const struct ibp_qp *q)
 	if (q->conn.req.framing == &ibp_frame_shm)
 		return IBP_SHM_WINDOW;
 	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
+}
+
+static uint32_t window_limit(struct ibp_qp *q)
+{
+	uint32_t limit = unruled_limit(q);
+
+	return q->port->rules ? ibp_fault_window(q, limit) : limit;
+}
+
+void ibp_req_open(struct ibp_qp *q)
+{
+	q->conn.req.window = q->conn.req.threshold = window_limit(q);
 }
 
 void ibp_req_reset(struct ibp_qp *q)
@@ -45,7 +58,9 @@ void ibp_req_reset(struct ibp_qp *q)
 		.framing = &ibp_frame_wire, .threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->conn.mtu,
 	};
 	ibp_slow_state(q, q->qp);
-	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
+	r->window = window_limit(q);
+	if (r->window > 32)
+		r->window = 32;
 }
 
 void ibp_req_arm(struct ibp_qp *q, uint64_t delay)
@@ -75,8 +90,9 @@ void ibp_req_grow(struct ibp_qp *q, uint32_t packets)
 void ibp_req_slow_down(struct ibp_qp *q)
 {
 	struct ibp_req *r = &q->conn.req;
+	uint32_t limit = window_limit(q), most = limit < IBP_WINDOW_MIN ? limit : IBP_WINDOW_MIN;
 
-	r->window = r->window / 2 > IBP_WINDOW_MIN ? r->window / 2 : IBP_WINDOW_MIN;
+	r->window = r->window / 2 > most ? r->window / 2 : most;
 	r->threshold = r->window;
 	r->grown = 0;
 	r->since_ack = IBP_ASK_NOW;

@@ -62,6 +62,8 @@ static inline bool ibp_req_outstanding(const struct ibp_qp *q)
 /* Adjusts the window: so many packets have been acknowledged; one was lost, or the network is
  * congested. */
 void ibp_req_grow(struct ibp_qp *q, uint32_t packets);
+/* The whole window, where nothing is lost. */
+void ibp_req_open(struct ibp_qp *q);
 void ibp_req_slow_down(struct ibp_qp *q);
 /* Sets the timer so many ns ahead; 0: no timer. */
 void ibp_req_arm(struct ibp_qp *q, uint64_t delay);

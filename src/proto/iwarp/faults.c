@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/iwarp/faults.h"
 
+#include "engine/cq.h"
+
 static enum link_op op_of(uint8_t opcode)
 {
 	switch (opcode) {
@@ -23,7 +25,7 @@ static struct link_event event_of(const struct iwp_qp *q, bool out, enum link_op
 enum eng_verdict iwp_fault_request(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct link_event e = event_of(q, false, op_of(rx->opcode));
-	const struct link_rule *r = link_rules_find(q->port->rules, LINK_ACTS_REQUEST, &e);
+	const struct link_rule *r = link_rules_find(q->port->rules, LINK_ACTS_REQUEST & ~(1u << LINK_ACT_SLOW), &e);
 
 	if (!r)
 		return ENG_OK;
@@ -31,6 +33,7 @@ enum eng_verdict iwp_fault_request(struct iwp_qp *q, const struct iwp_rx *rx)
 	case LINK_ACT_RNR: return ENG_V_RX_NO_BUFFER;
 	case LINK_ACT_NAK: return r->value == 0x62 ? ENG_V_RULE_ACCESS : ENG_V_RULE_REQUEST; /* IBTA table 45 */
 	case LINK_ACT_TERMINATE: return ENG_V_RULE_OPERATION;
+	case LINK_ACT_OVERRUN: eng_cq_overrun(q->qp->recv_cq); return ENG_OK;
 	default: return ENG_OK;
 	}
 }

@@ -22,10 +22,10 @@
 #include <unistd.h>
 
 /*
- * The mark of a socket of family 27. It has to follow dup2(), so it is kept with the socket: in its priority, which
- * means nothing to a socket that never sends.
+ * The mark of a socket of family 27. It has to follow dup2(), so it is kept with the socket: in an option that means
+ * nothing to a socket that never sends, and that no other option changes (IP_TOS changes the priority).
  */
-#define SDP_MARK 6
+#define SDP_MARK 0x50445344
 
 static int option(int fd, int level, int name)
 {
@@ -50,7 +50,7 @@ static int sdp_socket(int family, int type)
 	int fd = rsp_real()->socket(family, type, IPPROTO_TCP), mark = SDP_MARK;
 
 	if (fd >= 0)
-		rsp_real()->setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark));
+		rsp_real()->setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &mark, sizeof(mark));
 	return fd;
 }
 
@@ -61,7 +61,7 @@ int rsp_sdp_socket(int type)
 
 bool rsp_is_sdp(int fd)
 {
-	return option(fd, SOL_SOCKET, SO_PRIORITY) == SDP_MARK;
+	return option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT) == SDP_MARK;
 }
 
 /* Sends the request and returns the carrier's answer; a carrier that ended meanwhile is replaced. */
@@ -133,7 +133,7 @@ void rsp_sdp_family(int fd, int family)
 	if (with < 0)
 		return;
 	rsp_real()->setsockopt(with, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
-	replace(fd, with, SDP_MARK);
+	replace(fd, with, 0);
 }
 
 /* An unbound socket listens at a port of the kernel's choice. */
