@@ -31,6 +31,7 @@ struct rds_map {
 struct rds_maps {
 	_Atomic uint32_t changes;       /* a futex */
 	_Atomic uint32_t nr;
+	uint32_t generation;            /* of the carrier, never 0 */
 	struct rds_map map[RDS_MAPS];
 };
 

@@ -326,7 +326,10 @@ static int make_maps(struct rds_node *n)
 	if (n->maps_fd < 0 || ftruncate(n->maps_fd, sizeof(*n->maps)))
 		return -errno;
 	n->maps = mmap(NULL, sizeof(*n->maps), PROT_READ | PROT_WRITE, MAP_SHARED, n->maps_fd, 0);
-	return n->maps == MAP_FAILED ? -errno : 0;
+	if (n->maps == MAP_FAILED)
+		return -errno;
+	n->maps->generation = n->generation;
+	return 0;
 }
 
 int rds_node_init(struct rds_node *n)

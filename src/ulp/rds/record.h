@@ -30,7 +30,7 @@
 /* Kinds of names (ulp/preload/name.h). */
 enum rds_name_kind {
 	RDS_NAME_PROGRAM = 'r',         /* the program's end */
-	RDS_NAME_BOUND = 'b',           /* the carrier's end of a bound socket: local address */
+	RDS_NAME_BOUND = 'b',           /* the carrier's end of a bound socket: local address, generation as peer.scope */
 };
 
 enum rds_record_kind {

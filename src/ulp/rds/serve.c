@@ -26,10 +26,10 @@ struct asking {
 
 /* --- answers --- */
 
-/* The name of the carrier's end tells the program where its socket is bound. */
+/* The name of the carrier's end tells the program where its socket is bound, and by which carrier. */
 static int bind_sock(struct rds_node *n, struct rds_sock *s, const struct rds_request *q, struct rds_answer *a)
 {
-	struct rsp_name name = { .kind = RDS_NAME_BOUND, .local = q->addr };
+	struct rsp_name name = { .kind = RDS_NAME_BOUND, .local = q->addr, .peer.scope = n->generation };
 	int r = rds_node_bind(n, s, &name.local);
 
 	if (r)

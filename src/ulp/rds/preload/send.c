@@ -25,7 +25,7 @@
 
 /* --- congestion --- */
 
-/* The carrier's maps, or NULL. A new carrier has new ones. */
+/* The carrier's maps, or NULL. */
 static struct rds_maps *maps_of_carrier(void)
 {
 	struct rds_request q = { .op = RDS_OP_MAPS };
@@ -40,16 +40,26 @@ static struct rds_maps *maps_of_carrier(void)
 	return maps == MAP_FAILED ? NULL : maps;
 }
 
-static struct rds_maps *get_maps(void)
+/* The maps of the carrier that has the socket; NULL: it has ended, or there is no memory. Those of a carrier that has ended
+ * stay mapped, since another thread may wait on them. */
+static struct rds_maps *get_maps(int fd)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static struct rds_maps *maps;
+	uint32_t carrier = rds_carrier_of(fd);
 	struct rds_maps *r;
 
 	pthread_mutex_lock(&lock);
-	if (!maps)
-		maps = maps_of_carrier();
 	r = maps;
+	if (!r || r->generation != carrier) {
+		r = maps_of_carrier();
+		if (r && r->generation == carrier) {
+			maps = r;
+		} else if (r) {
+			munmap(r, sizeof(*r));
+			r = NULL;
+		}
+	}
 	pthread_mutex_unlock(&lock);
 	return r;
 }
@@ -73,7 +83,7 @@ static void tell_congested(int fd, const struct rsp_addr *to)
 /* Returns 0 once the port takes messages, -ENOBUFS at once without waiting, or another negative errno. */
 static int await_port(int fd, const struct rsp_addr *to, bool wait)
 {
-	struct rds_maps *maps = get_maps();
+	struct rds_maps *maps = get_maps(fd);
 	const struct rds_map *map = maps ? rds_map_find(maps, to) : NULL;
 	struct timespec limit = { .tv_sec = LOOK_S };
 	uint32_t seen;

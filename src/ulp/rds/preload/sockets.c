@@ -56,16 +56,29 @@ bool rds_is_socket(int fd, struct rds_request *q)
 	return true;
 }
 
-bool rds_bound(int fd, struct rsp_addr *ret)
+static bool bound_name(int fd, struct rsp_name *ret)
 {
 	struct sockaddr_un un;
 	socklen_t len = sizeof(un);
+
+	return read_name(SYS_getpeername, fd, &un, &len, ret) && ret->kind == RDS_NAME_BOUND;
+}
+
+bool rds_bound(int fd, struct rsp_addr *ret)
+{
 	struct rsp_name name;
 
-	if (!read_name(SYS_getpeername, fd, &un, &len, &name) || name.kind != RDS_NAME_BOUND)
+	if (!bound_name(fd, &name))
 		return false;
 	*ret = name.local;
 	return true;
+}
+
+uint32_t rds_carrier_of(int fd)
+{
+	struct rsp_name name;
+
+	return bound_name(fd, &name) ? name.peer.scope : 0;
 }
 
 int rds_socket_option(int fd, int option)

@@ -15,6 +15,8 @@ void rds_may_have_got(void);
 bool rds_is_socket(int fd, struct rds_request *q);
 /* Where it is bound. Returns false if it is not. */
 bool rds_bound(int fd, struct rsp_addr *ret);
+/* The generation of the carrier that has bound it; 0: it is not bound. */
+uint32_t rds_carrier_of(int fd);
 /* Makes an RDS socket with SOCK_NONBLOCK and SOCK_CLOEXEC as in type. Returns it or a negative errno. */
 int rds_socket(int type);
 /* Option of SOL_SOCKET as the kernel has it for the program's end; -1: it has none. */
