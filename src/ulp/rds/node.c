@@ -138,9 +138,10 @@ struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local,
 	if (c)
 		return c;
 	map = n->nr_conns < RDS_CONNS_MAX ? rds_map_make(n->maps, peer) : NULL;
-	if (!map)
+	if (!map && !n->has_refused)
 		rds_say("RDS peer %s: the carrier has %u connections: there is none to this one; end programs that use RDS, or "
 			"use another user", rds_addr_text(text, peer), n->nr_conns);
+	n->has_refused |= !map; /* each of its messages comes here */
 	c = map ? rds_tcp.make() : NULL;
 	if (!c)
 		return NULL;

@@ -46,6 +46,7 @@ struct rds_node {
 	int maps_fd;
 	struct ut_list socks, conns, listeners;
 	unsigned nr_conns;
+	bool has_refused;               /* a peer beyond RDS_CONNS_MAX; it is said once */
 	uint64_t next_sock;
 	uint32_t generation;            /* of this carrier, never 0 */
 	struct rds_counters counters;

@@ -386,11 +386,18 @@ static void retry_due(struct rds_timer *timer)
 		begin_connect(t);
 }
 
+/* A peer that says nothing is asked after as many seconds, and so often, as by Linux's rds_tcp. */
+#define KEEPALIVE_S 5
+#define KEEPALIVE_PROBES 5
+
 static void tune(int fd)
 {
-	int on = 1;
+	int on = 1, seconds = KEEPALIVE_S, probes = KEEPALIVE_PROBES;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
