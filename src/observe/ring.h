@@ -12,8 +12,8 @@
  *      head += size (release)                  reads reserved: more than one ring ahead of the record? then it was
  *                                              overwritten meanwhile, and the reader goes on at head
  *
- * Positions count bytes from the beginning and never wrap. A record does not go over the end of the ring: what is left
- * there is skipped. The writer's side is guarded by the adapter's progress lock.
+ * Positions count bytes from the beginning and never wrap. A record does not go over the end of the ring: the octets
+ * left there are skipped. The writer's side is guarded by the adapter's progress lock.
  *
  * A record of a message without payload is one cache line, written by eight stores. What such records have in common -
  * addresses, ports - is a flow, which is put into a table once. A flow that finds no place there comes with each of its
@@ -145,7 +145,7 @@ struct obs_reader {
  * -EPROTO for a segment that is none. */
 int obs_reader_open(struct obs_reader *r, int fd, const struct ut_ticks_clock *clock);
 void obs_reader_close(struct obs_reader *r);
-/* Returns what is to be added to times of records for CLOCK_REALTIME. */
+/* Returns the difference of CLOCK_REALTIME and the times of records, to be added to them. */
 int64_t obs_reader_offset(const struct obs_reader *r);
 /* Copies the next record, and at most `room` bytes of it (ret->have is cut). Returns 1, 0 if there is none now, or
  * -EPROTO: the ring's contents are impossible, and nothing more is read. */

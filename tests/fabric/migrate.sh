@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Alternate paths of rdma_cm's connections, and their migration (IBTA 12.8, 17.2.8): two LIDs a port lead over two spines. The
 # alternate path comes with the REQ, by a LAP of the client, or by one of the server. Then the cable of the path in use is
-# out, and nobody routes anew: when the requester's retries are over, both ends change to the other path, and no byte is lost.
+# out, and no subnet manager routes anew: when the requester's retries are over, both ends change to the other path, and no byte is lost.
 . "$FABRIC/lib.sh"
 needs opensm ibtracert ss tshark
 

@@ -21,7 +21,7 @@ struct rds_header {
 	uint32_t generation;
 };
 
-/* What is wrong with a header. Each has a row with a sentence. */
+/* Faults of a header. Each has a row with a sentence. */
 enum rds_verdict {
 	RDS_GOOD,
 	RDS_LONG,

@@ -30,7 +30,7 @@ struct rds_loop {
 
 /* Returns 0 or a negative errno. */
 int rds_loop_init(struct rds_loop *l);
-/* Waits for at most so long, and calls what is due or ready. */
+/* Waits at most so many milliseconds, and calls timers that are due, or a watch that is ready. */
 void rds_loop_round(struct rds_loop *l, int most_ms);
 int64_t rds_now_ms(void);
 

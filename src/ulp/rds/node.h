@@ -54,7 +54,7 @@ struct rds_node {
 
 /* Returns 0 or a negative errno. */
 int rds_node_init(struct rds_node *n);
-/* What is still to be done: for sockets of programs, or for messages that a peer has yet to acknowledge. */
+/* Work that is left: sockets of programs; messages that a peer has yet to acknowledge. */
 bool rds_node_has_socks(const struct rds_node *n);
 bool rds_node_has_messages(const struct rds_node *n);
 /* True if both are the same address; ports are ignored. */
