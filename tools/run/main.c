@@ -182,6 +182,38 @@ static const struct command commands[] = {
 "  -o FILE              write the reports there (default: standard error)\n"
 "\n"
 "Exit status: that of COMMAND if it is not 0; else 1 if a mistake was found.\n" },
+	{ "record", run_cmd_record, "record a run of a program, to run it again without its peer",
+"usage: dapple record [-o FILE] [--adapter KIND] [--limit MB] [--patience SECONDS]\n"
+"                     [--] COMMAND [ARGUMENT...]\n"
+"\n"
+"Runs COMMAND on the wire path and writes all that comes into its process from\n"
+"outside: packets, what its own sockets receive, times, random numbers, results\n"
+"of sends, signals, and the order in which its threads took their turns.\n"
+"\n"
+"  -o FILE             the record, readable by you alone (default:\n"
+"                      NAME.PID.record in this directory)\n"
+"  --adapter KIND      as for dapple run\n"
+"  --limit MB          most that is recorded (default 4096); the program goes on\n"
+"  --patience SECONDS  time after which a thread that makes no system call, while\n"
+"                      another waits, counts as polling memory, which cannot be\n"
+"                      recorded: the program is ended (default 10)\n"
+"\n"
+"Exit status: that of COMMAND; 125 if it cannot be recorded.\n" },
+	{ "replay", run_cmd_replay, "run a recorded program again, without its peer",
+"usage: dapple replay [--gdb | --times N] FILE\n"
+"\n"
+"Runs the program of a record of dapple record again: it gets what it got, at the\n"
+"same places, and nothing that it sends leaves the process but its output.  What\n"
+"it sends is compared with the record, and the first message that differs ends\n"
+"the replay with a sentence.\n"
+"\n"
+"  --gdb      under gdb, which stops where the record ends, or the program crashes\n"
+"  --times N  so many times; the output of the first alone is shown\n"
+"\n"
+"The record wants the program, the libraries and the kernel that it was made\n"
+"with; another program or library is refused.\n"
+"\n"
+"Exit status: that of the recorded run; 125 if the replay differs or is refused.\n" },
 	{ "top", run_cmd_top, "watch rates, ways and waits of running programs",
 "usage: dapple top [-d SECONDS] [--latency] [--filter TEXT] [--once] [--json]\n"
 "\n"

@@ -103,6 +103,8 @@ int run_cmd_top(int argc, char **argv);
 int run_cmd_stats(int argc, char **argv);
 int run_cmd_plot(int argc, char **argv);
 int run_cmd_check(int argc, char **argv);
+int run_cmd_record(int argc, char **argv);
+int run_cmd_replay(int argc, char **argv);
 int run_cmd_explain(int argc, char **argv);
 int run_cmd_fabric(int argc, char **argv);
 int run_cmd_rpcrdma(int argc, char **argv);

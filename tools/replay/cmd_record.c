@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* dapple record: runs a program with the recorder in front of its libraries. */
+#include "../run/run.h"
+#include "file.h"
+#include "tell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIMIT_MB 4096
+#define PATIENCE_S 10
+
+struct record {
+	struct replay_run run;
+	const char *adapter;
+	char path[PATH_MAX];
+	long limit_mb, patience_s;
+	/* of the watch */
+	uint64_t events;
+	time_t since;
+	bool spins;
+};
+
+static int read_option(struct run_opts *o, const char *name, struct record *c)
+{
+	if (!strcmp(name, "limit"))
+		return run_opts_number(o, 1, 1 << 20, &c->limit_mb) ? 0 : RUN_EXIT_USAGE;
+	if (!strcmp(name, "patience"))
+		return run_opts_number(o, 1, 86400, &c->patience_s) ? 0 : RUN_EXIT_USAGE;
+	if (!strcmp(name, "adapter")) {
+		c->adapter = run_opts_value(o);
+		return c->adapter ? run_adapter_check("record", c->adapter) : RUN_EXIT_USAGE;
+	}
+	if (!strcmp(name, "o")) {
+		c->run.path = run_opts_value(o);
+		return c->run.path ? 0 : RUN_EXIT_USAGE;
+	}
+	return run_usage_error("record", "option \"%s\" is unknown", name);
+}
+
+/* As execvp() finds it. */
+static bool find(const char *word, char *ret)
+{
+	const char *path = getenv("PATH");
+	char *list = strdup(path ? path : "/usr/bin:/bin"), *at = list, *dir;
+	bool found = false;
+
+	if (strchr(word, '/')) {
+		free(list);
+		return realpath(word, ret) && access(ret, X_OK) == 0;
+	}
+	while (!found && (dir = strsep(&at, ":"))) {
+		char whole[PATH_MAX];
+
+		snprintf(whole, sizeof(whole), "%s/%s", *dir ? dir : ".", word);
+		found = access(whole, X_OK) == 0 && realpath(whole, ret);
+	}
+	free(list);
+	return found;
+}
+
+static bool is_program(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char magic[4] = "";
+	bool yes = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+/* The wire alone: what comes by shared memory comes without a call. */
+static int set_environment(const struct record *c)
+{
+	char dir[PATH_MAX], library[PATH_MAX + 32], *list = NULL;
+	const char *before;
+	int r;
+
+	if (getenv("DAPPLE_SHARE")) {
+		run_say("DAPPLE_SHARE is set, and stores of other processes come without a call: nothing is recorded; unset it");
+		return REPLAY_REFUSED;
+	}
+	r = run_env_apply(&(struct run_env){ .adapter = c->adapter, .preload = true });
+	if (r == 0)
+		r = run_libdir(dir, sizeof(dir));
+	if (r)
+		return r;
+	snprintf(library, sizeof(library), "%s/" REPLAY_LIBRARY, dir);
+	if (access(library, R_OK) < 0) {
+		run_say("%s: it is not there (%s): nothing is recorded; records are made on x86-64 alone", library, strerror(errno));
+		return REPLAY_REFUSED;
+	}
+	before = getenv("LD_PRELOAD");
+	if (asprintf(&list, "%s%s%s", library, before && *before ? ":" : "", before ? before : "") < 0)
+		abort();
+	setenv("LD_PRELOAD", list, 1);
+	setenv("DAPPLE_LOCAL", "off", 1);
+	free(list);
+	return 0;
+}
+
+static int prepare(struct record *c, char **words)
+{
+	char exe[PATH_MAX];
+	int r;
+
+	if (!find(words[0], exe)) {
+		run_say("cannot start %s (%s): no program runs; check its path and permissions", words[0], strerror(errno));
+		return 127;
+	}
+	if (!is_program(exe)) {
+		run_say("%s is a script, and a record is of one process: nothing is recorded; put dapple record before the program in it",
+			words[0]);
+		return REPLAY_REFUSED;
+	}
+	r = set_environment(c);
+	if (r)
+		return r;
+	if (!c->run.path) {
+		snprintf(c->path, sizeof(c->path), "%s.%d.record", basename(exe), (int)getpid());
+		c->run.path = c->path;
+		find(words[0], exe);
+	}
+	setenv(RP_ENV, RP_RECORD " 0000 0000", 1); /* of the length it will have */
+	r = replay_create(&c->run, exe, words, (uint64_t)c->limit_mb << 20);
+	return r ? r : replay_control(&c->run);
+}
+
+/* A thread that neither waits nor calls anything keeps all others from running. */
+static bool watch(void *arg)
+{
+	struct record *c = arg;
+	time_t now = time(NULL);
+
+	if (!c->run.control->waiting || c->run.control->events != c->events || !c->since) {
+		c->events = c->run.control->events;
+		c->since = now;
+		return true;
+	}
+	c->spins = now - c->since >= c->patience_s;
+	return !c->spins;
+}
+
+static int report(struct record *c, char **words, int status)
+{
+	struct rp_control *o = c->run.control;
+	int r = replay_finish(&c->run, status);
+
+	if (r)
+		return r;
+	if (c->spins) {
+		run_say("%s: a thread has made no system call for %ld s, and another waits: a thread that polls memory cannot be "
+			"recorded, because no call says when it saw the value; poll completions instead, or give a longer --patience",
+			words[0], c->patience_s);
+		return REPLAY_REFUSED;
+	}
+	if (!o->events) {
+		run_say("%s: it was run and not recorded: the recorder was not loaded; a static or a setuid program cannot be recorded", words[0]);
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	if (o->stop != RP_GOES_ON && o->stop != RP_ENDED) {
+		replay_tell(&c->run, false);
+		if (o->stop != RP_FULL && o->stop != RP_REPLACED)
+			return REPLAY_REFUSED;
+	}
+	run_say("%s: %llu events, %llu messages, %.1f MiB; run it again by: dapple replay %s", words[0], (unsigned long long)o->events,
+		(unsigned long long)o->messages, (double)o->used / (1 << 20), c->run.path);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int run_cmd_record(int argc, char **argv)
+{
+	struct run_opts o = { .command = "record", .argv = argv, .argc = argc, .index = 1 };
+	struct record c = { .limit_mb = LIMIT_MB, .patience_s = PATIENCE_S };
+	const char *name;
+	pid_t pid;
+	int r;
+
+	while ((name = run_opts_next(&o)))
+		if ((r = read_option(&o, name, &c)))
+			return r;
+	if (o.index >= argc)
+		return run_usage_error("record", "the program to record is missing");
+	r = prepare(&c, argv + o.index);
+	if (r)
+		return r;
+	pid = fork();
+	if (pid == 0)
+		_exit(replay_exec(&c.run, RP_RECORD));
+	if (pid < 0)
+		abort();
+	return report(&c, argv + o.index, replay_wait(pid, watch, &c));
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A record of a run: all that came into one process from outside, in the order in which its threads took it.
+ *
+ *   dapple record          runs the program with the recorder (preload/) in front of its libraries
+ *      recorder            serialises the threads, executes their system calls, and writes an event for each that brings
+ *                          something in: its result, and what the kernel wrote into the program's memory
+ *   dapple replay          runs the program with the same recorder, which answers the calls from the events and lets the
+ *                          threads run in their order; what the program sends is compared, and not sent
+ *
+ * Why system calls, and not the links of the adapter: a program without its peer also wants what it has read from its own
+ * sockets, and each path of the adapter, its time and its seeds come in by these calls and by no other way once
+ * DAPPLE_LOCAL=off has taken shared memory away.
+ *
+ *   file:  struct rp_file, strings (rp_file.strings bytes), zeros up to RP_EVENTS_AT, events
+ *   event: struct rp_event, bytes; padded to 8. A length of 0 ends the file.
+ */
+#ifndef REPLAY_FORMAT_H
+#define REPLAY_FORMAT_H
+
+#include <stdint.h>
+
+#define RP_MAGIC "DAPPLREC"
+#define RP_VERSION 1
+#define RP_EVENTS_AT (1u << 20) /* room for arguments and environment before */
+#define RP_ENV "DAPPLE_RECORD"  /* "record FD FD" or "replay FD FD": of struct rp_control, and of the file */
+#define RP_ENV_FORM "%s %4d %4d"
+#define RP_RECORD "record"
+#define RP_REPLAY "replay"
+#define RP_STAY "stayed" /* as replay, under a debugger: an end is a SIGTRAP. All three are of one length: the stack is the same. */
+
+#define RP_THREADS 256
+#define RP_PREFIX 256 /* octets of a message that are kept; of the rest a checksum */
+
+/* In front of the file; written by the command. */
+struct rp_file {
+	char magic[8];
+	uint32_t version;
+	uint32_t ended;    /* the rest is right: the recording command saw the end */
+	uint64_t strings;  /* path of the executable, directory, arguments, "", environment, "" */
+	uint64_t limit;    /* bytes of events at most */
+	uint64_t used;     /* bytes of events */
+	uint64_t events, messages;
+	int32_t status;    /* as wait4(2) gives it */
+	int32_t pid;
+	uint32_t stopped;  /* enum rp_stop of a record that ends before its program */
+	uint32_t pad;
+};
+
+/* Kinds of events beside numbers of system calls. */
+enum {
+	RP_START = 0x1000,  /* a thread runs */
+	RP_OBJECTS,         /* addresses and build IDs of what is loaded */
+	RP_WOKEN,           /* the end of a wait on a futex */
+	RP_TICKS,           /* the processor's counter */
+	RP_SIGNAL = 0x2000, /* and its number: a handler of the program runs */
+};
+
+struct rp_event {
+	uint32_t bytes;  /* with this header; 0: there is none */
+	uint16_t kind;
+	uint16_t thread; /* in the order of their creation; 0 is main() */
+	int64_t result;
+	int64_t about;   /* descriptor, or 0 */
+};
+
+/* Why a recording, or a replay, stopped before the program ended. */
+enum rp_stop {
+	RP_GOES_ON,
+	RP_ENDED,        /* exit_group() */
+	RP_AT_END,       /* replay: the record has no more: its program was ended here */
+	RP_FULL,         /* the limit, or the disk */
+	RP_CALL,         /* a system call that cannot be recorded: `number` */
+	RP_TOO_MANY,     /* threads */
+	RP_REPLACED,     /* execve() */
+	RP_SETUP,        /* the kernel refuses: -`number` at `text` */
+	RP_OBJECT,       /* replay: another program or library: `text` */
+	RP_OTHER_CALL,   /* replay: call `number` where `wanted` was recorded */
+	RP_OTHER_OCTETS, /* replay: a message, or output, differs */
+	RP_OTHER_THREAD, /* replay: thread `number` was recorded, and does not run */
+	RP_OTHER_ADDRESS, /* replay: memory cannot be had at its recorded address */
+};
+
+/* Shared by the command and the process while it runs. */
+struct rp_control {
+	_Atomic uint64_t used, events, messages;
+	_Atomic uint32_t waiting; /* threads that wait for their turn */
+	_Atomic uint32_t stop;    /* enum rp_stop; written once */
+	int64_t number, wanted;
+	int64_t about;            /* the descriptor */
+	uint32_t thread;
+	uint32_t at, before_len, after_len; /* RP_OTHER_OCTETS: the first octet that differs, lengths */
+	uint32_t is_message;      /* 0: output or a message within the host */
+	uint8_t before[RP_PREFIX], after[RP_PREFIX]; /* as recorded, and now */
+	char text[256];
+};
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The recorder begins before the constructors of all other libraries (-z initfirst). Where it finds no RP_ENV, or
+ * descriptors that are not of a record, it does nothing: a program that the recorded one starts is not recorded.
+ */
+#include "start.h"
+
+#include "clock.h"
+#include "log.h"
+#include "objects.h"
+#include "raw.h"
+#include "signals.h"
+#include "state.h"
+#include "turn.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CONTROL_AT 0x1ffff0000000ull
+#define REFUSED 125
+
+enum rp_mode rp_mode;
+bool rp_stays;
+int rp_recorded_pid, rp_pid;
+struct rp_control *rp_control;
+
+static void say_where(void)
+{
+	static const char text[] = "dapple replay: the replay stops here; without --gdb it says why\n";
+
+	RP_RAW3(SYS_write, 2, text, sizeof(text) - 1);
+	RP_RAW3(SYS_tgkill, rp_pid, RP_RAW0(SYS_gettid), SIGTRAP);
+}
+
+void rp_stop(enum rp_stop why)
+{
+	bool recording = rp_mode == RP_RECORDING;
+
+	if (!rp_control->stop)
+		rp_control->stop = why;
+	if (recording && (why == RP_FULL || why == RP_REPLACED)) {
+		rp_mode = RP_OFF;
+		rp_turn_free_all();
+		return;
+	}
+	if (rp_stays)
+		say_where();
+	RP_RAW1(SYS_exit_group, REFUSED);
+}
+
+void rp_stop_at(enum rp_stop why, int64_t number, int64_t wanted)
+{
+	rp_control->number = number;
+	rp_control->wanted = wanted;
+	rp_stop(why);
+}
+
+/* --- threads --- */
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static create_fn *create;
+static struct {
+	void *(*run)(void *);
+	void *arg;
+} starts[RP_THREADS];
+
+static void *run(void *p)
+{
+	struct rp_thread *t = p;
+
+	if (rp_thread_begin(t) < 0)
+		rp_stop_at(RP_SETUP, EPERM, 0);
+	rp_turn_begin(t);
+	if (rp_mode != RP_OFF)
+		t->recorded_tid = (int)rp_event(RP_START, t->index, 0, t->tid);
+	return starts[t->index].run(starts[t->index].arg);
+}
+
+/* The new thread cannot go through the recorder until it has a place of its own. */
+int rp_create(pthread_t *ret, const pthread_attr_t *attr, void *(*f)(void *), void *arg)
+{
+	struct rp_thread *t;
+	int r;
+
+	if (rp_mode == RP_OFF || !rp_me)
+		return create(ret, attr, f, arg);
+	t = rp_thread_new();
+	if (!t) {
+		rp_stop(RP_TOO_MANY);
+		return EAGAIN;
+	}
+	starts[t->index].run = f;
+	starts[t->index].arg = arg;
+	rp_threads_settle();
+	rp_me->selector = 0;
+	r = create(ret, attr, run, t);
+	rp_me->selector = rp_mode != RP_OFF;
+	t->ended = r != 0;
+	return r;
+}
+
+/* --- the beginning --- */
+
+static bool open_control(int fd)
+{
+	long r = RP_RAW6(SYS_mmap, CONTROL_AT, sizeof(struct rp_control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+			 fd, 0);
+
+	if (r < 0)
+		return false;
+	rp_control = (void *)r;
+	RP_RAW1(SYS_close, fd);
+	return true;
+}
+
+static const char *find_variable(char **env)
+{
+	size_t n = strlen(RP_ENV);
+
+	for (; *env; env++)
+		if (!strncmp(*env, RP_ENV, n) && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+static bool read_environment(char **env, int *ret_control, int *ret_file)
+{
+	const char *v = find_variable(env);
+	char how[8];
+
+	if (!v || sscanf(v, "%7s %d %d", how, ret_control, ret_file) != 3)
+		return false;
+	rp_mode = !strcmp(how, RP_RECORD) ? RP_RECORDING : RP_REPLAYING;
+	rp_stays = !strcmp(how, RP_STAY);
+	return RP_RAW3(SYS_fcntl, *ret_control, F_GETFD, 0) == 0;
+}
+
+static void refuse(const char *step, int r)
+{
+	snprintf(rp_control->text, sizeof(rp_control->text), "%s", step);
+	rp_stop_at(RP_SETUP, -r, 0);
+}
+
+static void begin_first_thread(void)
+{
+	struct rp_thread *t = rp_thread_new();
+	int r = rp_signals_begin();
+
+	if (r < 0)
+		refuse("rt_sigaction", r);
+	r = rp_thread_begin(t);
+	if (r < 0)
+		refuse("prctl(PR_SET_SYSCALL_USER_DISPATCH)", r);
+	rp_turn_take(t);
+}
+
+/* So early libc has no environment yet, but the loader passes it. */
+__attribute__((constructor)) static void begin(int argc, char **argv, char **env)
+{
+	int control, fd, r;
+	struct rp_file head;
+
+	(void)argc;
+	(void)argv;
+	create = (create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+	if (!read_environment(env, &control, &fd) || !open_control(control)) {
+		rp_mode = RP_OFF;
+		return;
+	}
+	rp_pid = (int)RP_RAW0(SYS_getpid);
+	RP_RAW3(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
+	r = (int)RP_RAW4(SYS_pread64, fd, &head, sizeof(head), 0);
+	if (r == sizeof(head))
+		r = rp_log_open(fd, head.limit);
+	if (r < 0)
+		refuse("mmap", r);
+	r = rp_clock_begin();
+	if (r < 0)
+		refuse("mprotect(vdso)", r);
+	rp_recorded_pid = (int)rp_event(RP_START, 0, 0, rp_pid);
+	rp_threads[0].recorded_tid = rp_recorded_pid;
+	rp_objects();
+	begin_first_thread();
+}
