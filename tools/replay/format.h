@@ -29,7 +29,7 @@
 #define RP_REPLAY "replay"
 #define RP_STAY "stayed" /* as replay, under a debugger: an end is a SIGTRAP. All three are of one length: the stack is the same. */
 
-#define RP_THREADS 256
+#define RP_THREADS 1024 /* of a process, over all its life */
 #define RP_PREFIX 256 /* octets of a message that are kept; of the rest a checksum */
 
 /* In front of the file; written by the command. */

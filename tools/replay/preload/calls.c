@@ -880,9 +880,9 @@ static long logged(struct rp_thread *t, const struct desc *d, int nr, const long
 	if (rp_mode == RP_OFF)
 		return r;
 	r = rp_event_begin((unsigned)nr, t->index, d->fd < 0 ? 0 : d->fd, r);
-	exchange(d, &b, nr, a, r);
 	if (rp_mode == RP_REPLAYING)
 		repeat(d, nr, a, r);
+	exchange(d, &b, nr, a, r);
 	place_new(d, nr, a, r);
 	rp_event_end();
 	return r;

@@ -68,7 +68,17 @@ static create_fn *create;
 static struct {
 	void *(*run)(void *);
 	void *arg;
+	uint64_t mask; /* of signals, that it begins with */
 } starts[RP_THREADS];
+
+/* Returns the mask that was. */
+static uint64_t set_mask(uint64_t mask)
+{
+	uint64_t before = 0;
+
+	RP_RAW4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &before, 8);
+	return before;
+}
 
 static void *run(void *p)
 {
@@ -79,10 +89,11 @@ static void *run(void *p)
 	rp_turn_begin(t);
 	if (rp_mode != RP_OFF)
 		t->recorded_tid = (int)rp_event(RP_START, t->index, 0, t->tid);
+	set_mask(starts[t->index].mask);
 	return starts[t->index].run(starts[t->index].arg);
 }
 
-/* The new thread cannot go through the recorder until it has a place of its own. */
+/* The new thread cannot go through the recorder until it has a place of its own, and until then no signal may come. */
 int rp_create(pthread_t *ret, const pthread_attr_t *attr, void *(*f)(void *), void *arg)
 {
 	struct rp_thread *t;
@@ -98,9 +109,11 @@ int rp_create(pthread_t *ret, const pthread_attr_t *attr, void *(*f)(void *), vo
 	starts[t->index].run = f;
 	starts[t->index].arg = arg;
 	rp_threads_settle();
+	starts[t->index].mask = set_mask(RP_MASK);
 	rp_me->selector = 0;
 	r = create(ret, attr, run, t);
 	rp_me->selector = rp_mode != RP_OFF;
+	set_mask(starts[t->index].mask);
 	t->ended = r != 0;
 	return r;
 }

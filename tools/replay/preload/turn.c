@@ -203,8 +203,10 @@ void rp_threads_settle(void)
 
 		while (t->ended && t->tid && RP_RAW3(SYS_tgkill, rp_pid, t->tid, 0) == 0)
 			RP_RAW0(SYS_sched_yield);
-		if (t->ended)
-			t->tid = 0;
+		if (!t->ended)
+			continue;
+		t->tid = 0;
+		t->tid_word = NULL; /* another thread's next */
 	}
 }
 
