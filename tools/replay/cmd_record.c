@@ -159,19 +159,23 @@ static int report(struct record *c, char **words, int status)
 	if (r)
 		return r;
 	if (c->spins) {
+		unlink(c->run.path);
 		run_say("%s: a thread has made no system call for %ld s, and another waits: a thread that polls memory cannot be "
 			"recorded, because no call says when it saw the value; poll completions instead, or give a longer --patience",
 			words[0], c->patience_s);
 		return REPLAY_REFUSED;
 	}
 	if (!o->events) {
+		unlink(c->run.path);
 		run_say("%s: it was run and not recorded: the recorder was not loaded; a static or a setuid program cannot be recorded", words[0]);
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	}
 	if (o->stop != RP_GOES_ON && o->stop != RP_ENDED) {
 		replay_tell(&c->run, false);
-		if (o->stop != RP_FULL && o->stop != RP_REPLACED)
+		if (o->stop != RP_FULL && o->stop != RP_REPLACED) {
+			unlink(c->run.path);
 			return REPLAY_REFUSED;
+		}
 	}
 	run_say("%s: %llu events, %llu messages, %.1f MiB; run it again by: dapple replay %s", words[0], (unsigned long long)o->events,
 		(unsigned long long)o->messages, (double)o->used / (1 << 20), c->run.path);

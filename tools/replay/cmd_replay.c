@@ -37,13 +37,14 @@ static int exit_status(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* gdb's program is this command, which becomes the recorded program: so its environment and stack are the recorded ones. */
+/* gdb's program is this command, which becomes the recorded program: so its environment and stack are the recorded ones.
+ * The debugger stops at its first instruction. */
 static int debug(const char *path)
 {
 	char self[PATH_MAX], file[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *words[] = { "gdb", "-q", "-ex", "handle SIGSYS nostop noprint pass", "-ex", "handle SIGSEGV nostop noprint pass", "-ex",
-			  "set breakpoint pending on", "--args", self, "replay", "--in-place", file, NULL };
+			  "set breakpoint pending on", "-ex", "catch exec", "-ex", "run", "-ex", "delete 1", "--args", self, "replay", "--in-place", file, NULL };
 
 	if (n < 0 || !realpath(path, file))
 		return REPLAY_REFUSED;

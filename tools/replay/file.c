@@ -105,6 +105,13 @@ static int cannot(const char *path, const char *done)
 	return REPLAY_REFUSED;
 }
 
+static bool write_head(const struct replay_run *r)
+{
+	struct rp_file h = r->head;
+
+	return pwrite(r->file, &h, sizeof(h), 0) == sizeof(h);
+}
+
 int replay_create(struct replay_run *r, const char *exe, char **args, uint64_t limit)
 {
 	struct text t = { .room = RP_EVENTS_AT - sizeof(r->head) };
@@ -125,7 +132,7 @@ int replay_create(struct replay_run *r, const char *exe, char **args, uint64_t l
 	r->file = open(r->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (r->file < 0)
 		return cannot(r->path, "made");
-	if (pwrite(r->file, &r->head, sizeof(r->head), 0) != sizeof(r->head) ||
+	if (!write_head(r) ||
 	    pwrite(r->file, t.p, t.n, sizeof(r->head)) != (ssize_t)t.n || ftruncate(r->file, (off_t)(RP_EVENTS_AT + limit)) < 0)
 		return cannot(r->path, "written");
 	free(t.p);
@@ -143,7 +150,7 @@ int replay_open(struct replay_run *r, const char *path)
 		return REPLAY_REFUSED;
 	}
 	if (pread(r->file, &r->head, sizeof(r->head), 0) != sizeof(r->head) || memcmp(r->head.magic, RP_MAGIC, sizeof(r->head.magic)) ||
-	    fstat(r->file, &st) < 0 || (uint64_t)st.st_size < RP_EVENTS_AT + r->head.used || !read_strings(r)) {
+	    fstat(r->file, &st) < 0 || (uint64_t)st.st_size < RP_EVENTS_AT + r->head.used + sizeof(struct rp_event) || !read_strings(r)) {
 		run_say("%s: it is no record: nothing is replayed; name a file of dapple record", path);
 		return REPLAY_REFUSED;
 	}
@@ -216,7 +223,7 @@ int replay_finish(struct replay_run *r, int status)
 	r->head.stopped = c->stop;
 	r->head.status = status;
 	r->head.ended = 1;
-	if (pwrite(r->file, &r->head, sizeof(r->head), 0) == sizeof(r->head) && ftruncate(r->file, (off_t)(RP_EVENTS_AT + c->used)) == 0)
+	if (write_head(r) && ftruncate(r->file, (off_t)(RP_EVENTS_AT + c->used + sizeof(struct rp_event))) == 0)
 		return 0;
 	return cannot(r->path, "ended");
 }

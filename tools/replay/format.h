@@ -13,7 +13,7 @@
  * DAPPLE_LOCAL=off has taken shared memory away.
  *
  *   file:  struct rp_file, strings (rp_file.strings bytes), zeros up to RP_EVENTS_AT, events
- *   event: struct rp_event, bytes; padded to 8. A length of 0 ends the file.
+ *   event: struct rp_event, bytes; padded to 8. One with a length of 0 ends the file.
  */
 #ifndef REPLAY_FORMAT_H
 #define REPLAY_FORMAT_H

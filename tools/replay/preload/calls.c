@@ -707,10 +707,20 @@ static void receive_messages(struct mmsghdr *v, long n, const socklen_t *rooms)
 	}
 }
 
+/* The address of a datagram is compared before it. */
+static void send_address(const void *addr, size_t n)
+{
+	struct iovec one = { (void *)addr, n };
+
+	if (addr && n)
+		rp_compare(&one, 1, n, false);
+}
+
 static void send_messages(struct mmsghdr *v, long n, bool is_message)
 {
 	for (long i = 0; i < n; i++) {
 		rp_bytes(&v[i].msg_len, sizeof(v[i].msg_len));
+		send_address(v[i].msg_hdr.msg_name, v[i].msg_hdr.msg_namelen);
 		rp_compare(v[i].msg_hdr.msg_iov, (int)v[i].msg_hdr.msg_iovlen, v[i].msg_len, is_message);
 	}
 }
@@ -770,6 +780,10 @@ static void exchange(const struct desc *d, const struct before *b, int nr, const
 		rp_bytes(d->addr, *d->addr_len < b->addr_room ? *d->addr_len : b->addr_room);
 	}
 	bytes_of(d->in_iov, d->n_in_iov, (size_t)r);
+	if (nr == SYS_sendto)
+		send_address((const void *)a[4], (size_t)a[5]);
+	if (nr == SYS_sendmsg)
+		send_address(((const struct msghdr *)a[1])->msg_name, ((const struct msghdr *)a[1])->msg_namelen);
 	if (d->n_out_data)
 		rp_compare(d->out_data ? d->out_data : &d->one, d->n_out_data, (size_t)r, is_message);
 	if (d->msg)

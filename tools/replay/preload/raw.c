@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "raw.h"
 
-/* rp_restorer has no unwind table: unwinders know it by its instructions, as they know libc's. The range is compared with
+/* rp_restorer has no unwind table: unwinders know it by its instructions, as they know libc's, and gdb by the name of that,
+ * too. The range is compared with
  * the address behind the call, so that it ends behind the last return. */
 __asm__(".text\n"
 	".globl rp_raw_begin, rp_raw_end, rp_raw, rp_restorer, rp_sigreturn\n"
@@ -33,8 +34,11 @@ __asm__(".text\n"
 	"	nop\n"
 	".type rp_restorer, @function\n"
 	"rp_restorer:\n"
+	".type __restore_rt, @function\n"
+	"__restore_rt:\n"
 	"	mov $15, %rax\n"
 	"	syscall\n"
 	"	hlt\n"
+	".size __restore_rt, .-__restore_rt\n"
 	".size rp_restorer, .-rp_restorer\n"
 	"rp_raw_end:\n");
