@@ -10,6 +10,7 @@ struct fault_row {
 	const char *adapter; /* NULL: any; else the kind that it is for */
 	const char *rules;
 	const char *right;   /* what a right program does */
+	unsigned repair_s;   /* time that the repair may take, beside what the program itself needs */
 };
 
 extern const struct fault_row fault_catalogue[];

@@ -5,6 +5,7 @@
  */
 #include "try.h"
 
+#include "../run/pair.h"
 #include "../run/run.h"
 #include "catalogue.h"
 
@@ -33,16 +34,19 @@ struct result {
 	int output;
 };
 
-static _Noreturn void child(const struct fault_try *t, const char *rules, int output)
+static _Noreturn void child(const struct fault_try *t, const struct fault_row *row, int output)
 {
+	char grace[16];
 	int null = open("/dev/null", O_RDONLY);
 
 	setpgid(0, 0);
 	dup2(null, 0);
 	dup2(output, 1);
 	dup2(output, 2);
-	if (rules)
-		setenv("DAPPLE_FAULT", rules, 1);
+	snprintf(grace, sizeof(grace), "%u", PAIR_GRACE_S + (row ? row->repair_s : 0));
+	setenv(PAIR_GRACE_ENV, grace, 1);
+	if (row)
+		setenv("DAPPLE_FAULT", row->rules, 1);
 	else
 		unsetenv("DAPPLE_FAULT");
 	if (run_env_apply(&(struct run_env){ .adapter = t->adapter, .preload = true }))
@@ -61,7 +65,7 @@ static bool ends_in_time(pid_t pid, long seconds)
 	return ended;
 }
 
-static struct result run_once(const struct fault_try *t, const char *rules)
+static struct result run_once(const struct fault_try *t, const struct fault_row *row)
 {
 	struct result r = { .output = memfd_create("output", MFD_CLOEXEC) };
 	pid_t pid = fork();
@@ -69,7 +73,7 @@ static struct result run_once(const struct fault_try *t, const char *rules)
 	int status;
 
 	if (pid == 0)
-		child(t, rules, r.output);
+		child(t, row, r.output);
 	in_time = pid > 0 && ends_in_time(pid, t->timeout_s);
 	if (pid > 0)
 		kill(-pid, SIGKILL);
@@ -129,7 +133,7 @@ int fault_try(const struct fault_try *t)
 
 		if (!fits(t, row))
 			continue;
-		r = run_once(t, row->rules);
+		r = run_once(t, row);
 		if (t->compare && r.outcome == SURVIVED && !same_output(plain.output, r.output))
 			r.outcome = CORRUPTED;
 		/* That was asked for. */

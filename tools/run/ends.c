@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,32 @@
 
 #include "enter.h"
 #include "run.h"
+
+/* The end's words behind "dapple record", or as they are. */
+static char **words_of(const struct pair *p, int which)
+{
+	char *const *words = p->ends[which].words;
+	char **all, self[PATH_MAX], *file;
+	size_t n = 0, front = 0;
+	ssize_t len;
+
+	if (!p->record)
+		return p->ends[which].words;
+	while (words[n])
+		n++;
+	all = calloc(n + 6, sizeof(*all));
+	len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (!all || len < 0 || asprintf(&file, "%s/%s.record", p->record, p->ends[which].name) < 0)
+		_exit(126);
+	self[len] = '\0';
+	all[front++] = strdup(self);
+	all[front++] = "record";
+	all[front++] = "-o";
+	all[front++] = file;
+	all[front++] = "--";
+	memcpy(all + front, words, n * sizeof(*words));
+	return all;
+}
 
 static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 {
@@ -49,11 +76,11 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 		setenv("DAPPLE_DEVICES", PAIR_HOSTS_DEVICES, 0);
 	if (p->fabric) {
 		r = enter_node(p->fabric, which ? "n2" : "n1");
-		_exit(r ? r : run_exec(e->words));
+		_exit(r ? r : run_exec(words_of(p, which)));
 	}
 	/* In the child, since each network namespace has a device tree. */
 	r = run_env_apply(&p->env);
-	_exit(r ? r : run_exec(e->words));
+	_exit(r ? r : run_exec(words_of(p, which)));
 }
 
 int pair_start(struct pair *p, int which)

@@ -88,6 +88,8 @@ static const struct command commands[] = {
 "  --grace SECONDS    time for one end to exit after the other (default 5)\n"
 "  --stays            the server does not exit by itself: end it after the client\n"
 "  --timeout SECONDS  end both after this time, with status 124 (default: none)\n"
+"  --record DIR       record both ends, for dapple replay, in DIR/server.record and\n"
+"                     DIR/client.record\n"
 "  --list             list the known programs\n"
 "\n"
 "Lines of output begin with \"server| \" or \"client| \".  Exit status: 0 if both\n"

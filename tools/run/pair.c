@@ -276,6 +276,15 @@ static int run_pair(struct pair *p, char **words)
 	return end_fabric(p, r);
 }
 
+/* dapple fault try gives more where its fault takes time. */
+static long default_grace(void)
+{
+	const char *v = getenv(PAIR_GRACE_ENV);
+	long s = v ? strtol(v, NULL, 10) : 0;
+
+	return s > PAIR_GRACE_S ? s : PAIR_GRACE_S;
+}
+
 /* Returns 0 to go on, an exit code, or -1 to exit with 0. */
 static int take_option(struct pair *p, struct run_opts *o, const char *name)
 {
@@ -297,6 +306,10 @@ static int take_option(struct pair *p, struct run_opts *o, const char *name)
 		return !p->env.adapter ? RUN_EXIT_USAGE :
 		       strcmp(p->env.adapter, "ib") == 0 ? 0 : run_adapter_check("pair", p->env.adapter);
 	}
+	if (strcmp(name, "record") == 0) {
+		p->record = run_opts_value(o);
+		return p->record ? 0 : RUN_EXIT_USAGE;
+	}
 	if (strcmp(name, "hosts") == 0)
 		p->use_hosts = true;
 	else if (strcmp(name, "6") == 0)
@@ -316,7 +329,7 @@ int run_cmd_pair(int argc, char **argv)
 	struct pair p = {
 		.ends = { { .name = "server" }, { .name = "client" } },
 		.env = { .preload = true },
-		.mtu = 1500, .wait_s = 10, .grace_s = 5, .look_ms = 1,
+		.mtu = 1500, .wait_s = 10, .grace_s = default_grace(), .look_ms = 1,
 	};
 	const char *name;
 	int r;

@@ -11,6 +11,9 @@
 
 #include "run.h"
 
+#define PAIR_GRACE_S 5 /* time for one end to exit after the other */
+#define PAIR_GRACE_ENV "DAPPLE_PAIR_GRACE" /* its default in s, if it is longer: set by dapple fault try */
+
 /* --- known.c: the command lines of server and client --- */
 
 /* Signs that a server listens; one of a row's suffices. */
@@ -111,6 +114,7 @@ struct pair {
 	struct pair_hosts hosts;
 	struct run_env env;
 	bool use_hosts, v6, stays;
+	const char *record;	/* directory for a record of each end; NULL: none is made */
 	const char *fabric;	/* whose nodes n1 and n2 the ends are at; NULL: none */
 	long mtu, wait_s, grace_s, timeout_s;
 	int signals;
