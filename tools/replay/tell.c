@@ -141,8 +141,9 @@ void tell_end(const struct replay_run *r, int status)
 void tell_same(const struct replay_run *r, long n)
 {
 	const struct rp_control *c = r->control;
+	bool cut = !r->head.ended || r->head.stopped > RP_ENDED;
 
-	run_say("%s: %ld %s as recorded: %llu events, %llu messages, end with %s%s", r->path, n, n == 1 ? "replay is" : "replays are",
-		(unsigned long long)c->events, (unsigned long long)c->messages, end_of(r->head.status),
-		c->stop == RP_AT_END ? " from outside" : "");
+	run_say("%s: %ld %s as recorded: %llu events, %llu messages, %s%s%s", r->path, n, n == 1 ? "replay is" : "replays are",
+		(unsigned long long)c->events, (unsigned long long)c->messages, cut ? "until the record ends before its program" : "end with ",
+		cut ? "" : end_of(r->head.status), !cut && c->stop == RP_AT_END ? " from outside" : "");
 }

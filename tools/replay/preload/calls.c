@@ -954,6 +954,16 @@ static bool is_of_ended_thread(const uint32_t *addr)
 	return false;
 }
 
+/* A matter of microseconds, and no event: so no time limit either, which would be over in a replay. */
+static long await_end(const uint32_t *addr)
+{
+	uint32_t v;
+
+	while ((v = __atomic_load_n(addr, __ATOMIC_ACQUIRE)))
+		RP_RAW4(SYS_futex, addr, FUTEX_WAIT, v, NULL);
+	return 0;
+}
+
 static long futex_wait(struct rp_thread *t, const long a[6], ucontext_t *uc)
 {
 	const uint32_t *addr = (const void *)a[0];
@@ -975,7 +985,7 @@ static long futex_wait(struct rp_thread *t, const long a[6], ucontext_t *uc)
 		if (__atomic_load_n(addr, __ATOMIC_SEQ_CST) != (uint32_t)a[2])
 			return -EAGAIN;
 		if (is_of_ended_thread(addr))
-			return rp_raw(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+			return await_end(addr);
 		r = rp_turn_sleep(t, addr, bits, given ? &until : NULL, !relative && a[1] & FUTEX_CLOCK_REALTIME,
 				  (const uint64_t *)&uc->uc_sigmask);
 	} while (r == -RP_RESTART);

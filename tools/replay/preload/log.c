@@ -86,6 +86,8 @@ int64_t rp_event_begin(unsigned kind, unsigned thread, int64_t about, int64_t re
 
 	body = at + sizeof(*e);
 	if (rp_mode == RP_REPLAYING) {
+		if (!next())
+			rp_stop(RP_AT_END);
 		if (e->kind != kind)
 			rp_stop_at(RP_OTHER_CALL, kind, e->kind);
 		rp_control->about = e->about;
