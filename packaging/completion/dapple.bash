@@ -16,7 +16,7 @@ _dapple() {
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
 		--) ((i++)); break ;;
-		--adapter | --mtu | --wait | --grace | --timeout) ((i++)) ;;
+		--adapter | --mtu | --wait | --grace | --timeout | --record) ((i++)) ;;
 		-*) ;;
 		*) break ;;
 		esac

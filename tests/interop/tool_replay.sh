@@ -74,9 +74,9 @@ replays 20 client.record 0
 
 # A changed client: the first message that differs is named. Both are of the same build, one constant apart.
 cp "$REPLAY_BUG_BEFORE" bug
-expect 0 $pair --adapter roce --record . -- ./bug '{port}' '{peer}'
+$pair --adapter roce --record . -- ./bug '{port}' '{peer}' >"$work/out" 2>&1 # the server may miss some here, too
 cp "$REPLAY_BUG_DIFFERS" bug
-expect 125 "$DAPPLE" replay client.record; has "differs from the record: octet"; has "is 0x5b, and 0x5a was recorded"
+expect 125 "$DAPPLE" replay client.record; has "message"; has "differs: octet"; has "is 0x5b, and 0x5a was recorded"
 # Another one is refused.
 cp "$REPLAY_ORDER" bug
 expect 125 "$DAPPLE" replay client.record; has "nothing is replayed"
@@ -110,7 +110,7 @@ for program in ibv_rc_pingpong rping ib_send_bw; do
 			ends roce '' $p -F -n 200
 		done
 		ends roce "$loses" ib_send_bw -F -n 200
-		ends iwarp '' ib_send_bw -F -n 200
+		ends iwarp '' ib_send_bw -R -F -n 200
 		;;
 	*)
 		for p in ibv_rc_pingpong ibv_ud_pingpong ibv_srq_pingpong; do

@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #define LIMIT_MB 4096
-#define PATIENCE_S 10
+#define STILL_S 10
 
 struct record {
 	struct replay_run run;
 	const char *adapter;
 	char path[PATH_MAX];
-	long limit_mb, patience_s;
+	long limit_mb, still_s;
 	/* of the watch */
 	uint64_t events;
 	time_t since;
@@ -35,7 +35,7 @@ static int read_option(struct run_opts *o, const char *name, struct record *c)
 	if (!strcmp(name, "limit"))
 		return run_opts_number(o, 1, 1 << 20, &c->limit_mb) ? 0 : RUN_EXIT_USAGE;
 	if (!strcmp(name, "patience"))
-		return run_opts_number(o, 1, 86400, &c->patience_s) ? 0 : RUN_EXIT_USAGE;
+		return run_opts_number(o, 1, 86400, &c->still_s) ? 0 : RUN_EXIT_USAGE;
 	if (!strcmp(name, "adapter")) {
 		c->adapter = run_opts_value(o);
 		return c->adapter ? run_adapter_check("record", c->adapter) : RUN_EXIT_USAGE;
@@ -147,7 +147,7 @@ static bool watch(void *arg)
 		c->since = now;
 		return true;
 	}
-	c->spins = now - c->since >= c->patience_s;
+	c->spins = now - c->since >= c->still_s;
 	return !c->spins;
 }
 
@@ -162,7 +162,7 @@ static int report(struct record *c, char **words, int status)
 		unlink(c->run.path);
 		run_say("%s: a thread has made no system call for %ld s, and another waits: a thread that polls memory cannot be "
 			"recorded, because no call says when it saw the value; poll completions instead, or give a longer --patience",
-			words[0], c->patience_s);
+			words[0], c->still_s);
 		return REPLAY_REFUSED;
 	}
 	if (!o->events) {
@@ -185,7 +185,7 @@ static int report(struct record *c, char **words, int status)
 int run_cmd_record(int argc, char **argv)
 {
 	struct run_opts o = { .command = "record", .argv = argv, .argc = argc, .index = 1 };
-	struct record c = { .limit_mb = LIMIT_MB, .patience_s = PATIENCE_S };
+	struct record c = { .limit_mb = LIMIT_MB, .still_s = STILL_S };
 	const char *name;
 	pid_t pid;
 	int r;

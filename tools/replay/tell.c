@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-#define REMEDY "the program reads something that is not in the record, or was changed; see docs/how-to/replay.md"
+#include <unistd.h>
 
 static const struct {
 	int kind;
@@ -63,20 +62,20 @@ static void tell_octets(const struct rp_control *c)
 	if (c->is_message)
 		snprintf(what, sizeof(what), "message %lld", (long long)c->number);
 	else
-		snprintf(what, sizeof(what), "what is written to descriptor %lld behind message %lld", (long long)c->about, (long long)c->number);
+		snprintf(what, sizeof(what), "output to descriptor %lld behind message %lld", (long long)c->about, (long long)c->number);
 	if (c->before_len != c->after_len)
-		run_say("%s differs from the record: it has %u octets, and %u were recorded: " REMEDY, what, c->after_len, c->before_len);
+		run_say("%s differs: it has %u octets, and %u were recorded: the replay ends; see docs/how-to/replay.md", what, c->after_len, c->before_len);
 	else if (c->at < RP_PREFIX && c->at < c->before_len)
-		run_say("%s differs from the record: octet %u of %u is 0x%02x, and 0x%02x was recorded: " REMEDY, what, c->at, c->after_len,
+		run_say("%s differs: octet %u of %u is 0x%02x, and 0x%02x was recorded: the replay ends; see docs/how-to/replay.md", what, c->at, c->after_len,
 			c->after[c->at], c->before[c->at]);
 	else
-		run_say("%s differs from the record: one behind octet %u of its %u: " REMEDY, what, c->at, c->after_len);
+		run_say("%s differs: one behind octet %u of its %u is another: the replay ends; see docs/how-to/replay.md", what, c->at, c->after_len);
 	if (!c->is_message)
 		return;
 	wire_ib_text(text, sizeof(text), c->before, c->before_len < RP_PREFIX ? c->before_len : RP_PREFIX);
-	fprintf(stderr, "  recorded: %s\n", text);
+	dprintf(STDERR_FILENO, "  was: %s\n", text);
 	wire_ib_text(text, sizeof(text), c->after, c->after_len < RP_PREFIX ? c->after_len : RP_PREFIX);
-	fprintf(stderr, "  now:      %s\n", text);
+	dprintf(STDERR_FILENO, "  now: %s\n", text);
 }
 
 static void tell_object(const struct rp_control *c)
@@ -116,11 +115,11 @@ void replay_tell(const struct replay_run *r, bool replaying)
 		tell_object(c);
 		break;
 	case RP_OTHER_CALL:
-		run_say("the program differs from the record behind message %llu (event %llu): it comes to %s, and %s was recorded: " REMEDY, messages,
+		run_say("the program differs from the record behind message %llu (event %llu): it comes to %s, and %s was recorded: the replay ends; see docs/how-to/replay.md", messages,
 			events, name_of(c->number), name_of(c->wanted));
 		break;
 	case RP_OTHER_THREAD:
-		run_say("the program differs from the record behind message %llu (event %llu): thread %lld does not run: " REMEDY, messages, events,
+		run_say("the program differs from the record behind message %llu (event %llu): thread %lld does not run: the replay ends; see docs/how-to/replay.md", messages, events,
 			(long long)c->number);
 		break;
 	case RP_OTHER_ADDRESS:
@@ -134,7 +133,7 @@ void replay_tell(const struct replay_run *r, bool replaying)
 
 void tell_end(const struct replay_run *r, int status)
 {
-	run_say("the program ended with %s, and with %s when it was recorded, behind message %llu of %llu: " REMEDY, end_of(status),
+	run_say("the program ended with %s, and with %s when it was recorded, behind message %llu of %llu: the replay ends; see docs/how-to/replay.md", end_of(status),
 		end_of(r->head.status), (unsigned long long)r->control->messages, (unsigned long long)r->head.messages);
 }
 

@@ -560,7 +560,7 @@ static long now_ns(int clock)
 }
 
 /* A sleep that signals end. */
-static long nap(const struct timespec *want, struct timespec *left, const uint64_t *mask)
+static long pause_for(const struct timespec *want, struct timespec *left, const uint64_t *mask)
 {
 	long begin = now_ns(CLOCK_MONOTONIC), rest;
 	struct timespec ts = *want;
@@ -575,7 +575,7 @@ static long nap(const struct timespec *want, struct timespec *left, const uint64
 	return r;
 }
 
-static long nap_until(int clock, const struct timespec *until, const uint64_t *mask)
+static long pause_until(int clock, const struct timespec *until, const uint64_t *mask)
 {
 	long rest = until->tv_sec * 1000000000l + until->tv_nsec - now_ns(clock);
 	struct timespec ts = { rest / 1000000000l, rest % 1000000000l };
@@ -616,9 +616,9 @@ static long wait_for(const struct desc *d, int nr, const long a[6], const uint64
 	case SYS_ppoll:
 		return RP_RAW5(SYS_ppoll, a[0], a[1], a[2], a[3] ? a[3] : (long)mask, 8);
 	case SYS_nanosleep:
-		return nap((const void *)a[0], (void *)a[1], mask);
+		return pause_for((const void *)a[0], (void *)a[1], mask);
 	case SYS_clock_nanosleep:
-		return a[1] ? nap_until((int)a[0], (const void *)a[2], mask) : nap((const void *)a[2], (void *)a[3], mask);
+		return a[1] ? pause_until((int)a[0], (const void *)a[2], mask) : pause_for((const void *)a[2], (void *)a[3], mask);
 	case SYS_pause:
 		return RP_RAW5(SYS_ppoll, NULL, 0, NULL, mask, 8);
 	case SYS_wait4:
@@ -784,7 +784,8 @@ static void exchange(const struct desc *d, const struct before *b, int nr, const
 		send_address((const void *)a[4], (size_t)a[5]);
 	if (nr == SYS_sendmsg)
 		send_address(((const struct msghdr *)a[1])->msg_name, ((const struct msghdr *)a[1])->msg_namelen);
-	if (d->n_out_data)
+	/* What the process writes to itself is not compared: the message that it becomes is to be the first that differs. */
+	if (d->n_out_data && rp_fd_kind(d->fd) != RP_FD_MEMORY)
 		rp_compare(d->out_data ? d->out_data : &d->one, d->n_out_data, (size_t)r, is_message);
 	if (d->msg)
 		receive_message(d->msg, (size_t)r, b->name_rooms[0]);
