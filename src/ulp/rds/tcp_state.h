@@ -23,7 +23,6 @@ struct rds_tcp {
 	struct rds_watch watch;
 	struct rds_timer retry, ack;
 	int retry_ms, ack_ms;
-	bool has_stood;                 /* there has been a connection */
 	/* What is being sent. */
 	uint8_t head[WIRE_RDS_HEADER_LEN];
 	size_t sent;                    /* octets of head and payload */

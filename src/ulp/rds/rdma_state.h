@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The state of a connection over RDMA, and its parts: rdma_cm.c makes connections, rdma_queue.c has their queues, rdma.c
+ * what happens when.
+ *
+ *              begin               route            established
+ *        DOWN -------> RESOLVING -------> CONNECTING -------> UP
+ *         ^  \-------------------------> ACCEPTING -----------^ |
+ *         |            request accepted                         |
+ *         +------- the timer `ending`, after ulp_end() ---------+
+ *
+ * A step that fails says so by ulp_end(), and the connection is destroyed from the loop alone: no callback has its ground
+ * taken away.
+ */
+#ifndef ULP_RDS_RDMA_STATE_H
+#define ULP_RDS_RDMA_STATE_H
+
+#include "ulp/conn.h"
+#include "ulp/rds/conn.h"
+#include "ulp/rds/credit.h"
+#include "ulp/rds/loop.h"
+#include "ulp/rds/packet.h"
+#include "ulp/rds/private.h"
+
+#define RDS_RDMA_SENDS 128
+#define RDS_RDMA_RECEIVES 256
+
+enum rds_rdma_state { RDS_RDMA_DOWN, RDS_RDMA_RESOLVING, RDS_RDMA_CONNECTING, RDS_RDMA_ACCEPTING, RDS_RDMA_UP };
+
+struct rds_rdma {
+	struct rds_conn c;
+	struct ulp_conn u;
+	enum rds_rdma_state state;
+	bool active;                    /* this end has requested the connection */
+	bool broke;                     /* the peer broke a rule: nothing more of it counts */
+	bool has_said;                  /* a sentence on the peer that is not reached */
+	struct rds_watch events, completions;
+	struct rds_timer retry, limit, ending;
+	int retry_ms;
+	int64_t not_before;             /* of the next attempt */
+	struct rds_credit credit;
+	/* Sending. Counts run on; a slot is the count modulo the ring. */
+	uint32_t tx_posted, tx_done;
+	uint32_t offset;                /* octets of what has begun that are posted */
+	bool head_posted;               /* and at least one packet */
+	unsigned without_ack;           /* messages since one that asked for an acknowledgement */
+	/* Receiving: of rx_done receives that have completed, rx_taken are taken; the others wait while the connection is paused. */
+	uint32_t rx_done, rx_taken;
+	uint32_t rx_len[RDS_RDMA_RECEIVES];
+	struct rds_assembly in;
+	uint64_t ack, acked;            /* number that came last; that the peer has acknowledged */
+	bool ack_due;
+};
+
+struct rds_rdma *rds_rdma_of(const struct rds_conn *c);
+struct rds_loop *rds_rdma_loop(struct rds_rdma *r);
+/* Watches for completions. */
+int rds_rdma_watch(struct rds_rdma *r);
+/* Has the connection destroyed if a step before has failed. */
+void rds_rdma_check(struct rds_rdma *r);
+/* The peer broke a rule: says so, and ends the connection. Returns -EPROTO. */
+int rds_rdma_broke_rule(struct rds_rdma *r, enum rds_verdict v);
+/* The connection stands. */
+void rds_rdma_stand(struct rds_rdma *r);
+
+/* --- connecting --- */
+
+/* Begins to connect; what follows comes by events. */
+int rds_rdma_request(struct rds_rdma *r);
+/* Accepts a request, whose identifier becomes the connection's, and whose private data are good. */
+int rds_rdma_admit(struct rds_rdma *r, struct rdma_cm_id *id, const struct rds_private *p);
+/* Takes events of the connection manager. */
+void rds_rdma_take_events(struct rds_rdma *r);
+/* Disconnects, and gives back all that belongs to one connection. */
+void rds_rdma_release(struct rds_rdma *r);
+
+/* --- queues --- */
+
+/* Makes them, with all receives posted. */
+int rds_rdma_make_queues(struct rds_rdma *r);
+/* Sends what the peer's credits and the send queue let through, and an acknowledgement that is due. */
+void rds_rdma_transmit(struct rds_rdma *r);
+/* Takes completions, messages and acknowledgements. */
+void rds_rdma_take_completions(struct rds_rdma *r);
+/* Takes messages that wait, and posts their receives again. */
+void rds_rdma_take_packets(struct rds_rdma *r);
+/* Takes all that has come over a connection that has no further use, whoever has to wait for it. */
+void rds_rdma_drain(struct rds_rdma *r);
+/* Sends a packet by which a peer is noticed that has gone. */
+void rds_rdma_probe(struct rds_rdma *r);
+
+#endif
