@@ -19,6 +19,7 @@
 
 #define RETRY_MS 10                     /* the first one; each further attempt waits up to twice as long */
 #define RETRY_MOST_MS 1000
+#define SAY_AFTER_MS 5000
 #define LIMIT_MS 10000                  /* of an attempt */
 #define LIMIT_OF_CHOICE_MS 2000         /* the same, where TCP may do */
 
@@ -64,12 +65,14 @@ int rds_rdma_broke_rule(struct rds_rdma *r, enum rds_verdict v)
 	return ulp_end(&r->u, EPROTO, "the peer broke a rule of RDS (%s)", rds_rules[v]);
 }
 
-/* Once until a connection stands. */
+/* Once until a connection stands, and not of ends that refuse each other's requests for a moment. */
 static void say_unreached(struct rds_rdma *r)
 {
 	struct names n = names_of(r);
 
-	if (r->has_said || r->broke || rds_choose_may(&r->c))
+	if (!r->down_since)
+		r->down_since = ulp_now_ms();
+	if (r->has_said || r->broke || ulp_now_ms() - r->down_since < SAY_AFTER_MS || rds_choose_may(&r->c))
 		return;
 	r->has_said = true;
 	rds_say("RDS connection %s -> %s: RDMA does not reach the peer (%s): messages wait, and it is tried again; load rds_rdma or "
@@ -183,6 +186,7 @@ void rds_rdma_stand(struct rds_rdma *r)
 	r->state = RDS_RDMA_UP;
 	r->c.has_stood = r->c.map_due = true;
 	r->has_said = false;
+	r->down_since = 0;
 	r->retry_ms = RETRY_MS;
 	rds_timer_stop(&r->limit);
 	rds_timer_stop(&r->retry);
@@ -246,9 +250,14 @@ static bool is_same(const struct rsp_addr *a, const struct rsp_addr *b)
 	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
-/* Both have requested a connection: that of the smaller address counts. */
+/*
+ * Both have requested a connection: that of the smaller address counts, unless the peer is Linux, which says no generation and
+ * refuses every request while its own is under way.
+ */
 static bool is_outdone(const struct rds_rdma *r)
 {
+	if (r->c.has_stood && !r->c.flow.peer_generation)
+		return false;
 	return (r->state == RDS_RDMA_RESOLVING || r->state == RDS_RDMA_CONNECTING || (r->state == RDS_RDMA_UP && r->active)) &&
 	       rds_addr_order(&r->c.local, &r->c.peer) < 0;
 }

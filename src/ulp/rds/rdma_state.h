@@ -34,6 +34,7 @@ struct rds_rdma {
 	bool active;                    /* this end has requested the connection */
 	bool broke;                     /* the peer broke a rule: nothing more of it counts */
 	bool has_said;                  /* a sentence on the peer that is not reached */
+	int64_t down_since;             /* the first attempt that failed; 0: none has */
 	struct rds_watch events, completions;
 	struct rds_timer retry, limit, ending;
 	int retry_ms;
