@@ -6,7 +6,9 @@
 #include "ulp/rds/choose.h"
 #include "ulp/rds/exchange.h"
 #include "ulp/rds/node.h"
-#include "ulp/rds/rdma_state.h"
+#include "ulp/rds/private.h"
+#include "ulp/rds/rdma_cm.h"
+#include "ulp/rds/rdma_queue.h"
 #include "ulp/rds/say.h"
 
 #include <arpa/inet.h>

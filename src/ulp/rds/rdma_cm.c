@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ulp/rds/rdma_state.h"
+#include "ulp/rds/rdma_cm.h"
 
 #include "ulp/rds/node.h"
+#include "ulp/rds/private.h"
+#include "ulp/rds/rdma_queue.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

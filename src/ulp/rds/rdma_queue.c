@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The memory of a connection: send slots, then receive slots, each for one packet. */
-#include "ulp/rds/rdma_state.h"
+#include "ulp/rds/rdma_queue.h"
 
 #include "ulp/rds/exchange.h"
 #include "ulp/rds/node.h"

@@ -20,7 +20,6 @@
 #include "ulp/rds/credit.h"
 #include "ulp/rds/loop.h"
 #include "ulp/rds/packet.h"
-#include "ulp/rds/private.h"
 
 #define RDS_RDMA_SENDS 128
 #define RDS_RDMA_RECEIVES 256
@@ -63,31 +62,5 @@ void rds_rdma_check(struct rds_rdma *r);
 int rds_rdma_broke_rule(struct rds_rdma *r, enum rds_verdict v);
 /* The connection stands. */
 void rds_rdma_stand(struct rds_rdma *r);
-
-/* --- connecting --- */
-
-/* Begins to connect; what follows comes by events. */
-int rds_rdma_request(struct rds_rdma *r);
-/* Accepts a request, whose identifier becomes the connection's, and whose private data are good. */
-int rds_rdma_admit(struct rds_rdma *r, struct rdma_cm_id *id, const struct rds_private *p);
-/* Takes events of the connection manager. */
-void rds_rdma_take_events(struct rds_rdma *r);
-/* Disconnects, and gives back all that belongs to one connection. */
-void rds_rdma_release(struct rds_rdma *r);
-
-/* --- queues --- */
-
-/* Makes them, with all receives posted. */
-int rds_rdma_make_queues(struct rds_rdma *r);
-/* Sends what the peer's credits and the send queue let through, and an acknowledgement that is due. */
-void rds_rdma_transmit(struct rds_rdma *r);
-/* Takes completions, messages and acknowledgements. */
-void rds_rdma_take_completions(struct rds_rdma *r);
-/* Takes messages that wait, and posts their receives again. */
-void rds_rdma_take_packets(struct rds_rdma *r);
-/* Takes all that has come over a connection that has no further use, whoever has to wait for it. */
-void rds_rdma_drain(struct rds_rdma *r);
-/* Sends a packet by which a peer is noticed that has gone. */
-void rds_rdma_probe(struct rds_rdma *r);
 
 #endif

@@ -5,7 +5,9 @@
 #include "ulp/rds/exchange.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/say.h"
-#include "ulp/rds/tcp_state.h"
+#include "ulp/rds/tcp_receive.h"
+#include "ulp/rds/tcp_send.h"
+#include "ulp/rds/tcp_socket.h"
 
 #include <errno.h>
 #include <linux/rds.h>
