@@ -313,6 +313,7 @@ static const struct command commands[] = {
 "  read                  octets of the disk to FILE (- is standard output)\n"
 "  write                 octets of FILE to the disk, then flush\n"
 "  verify                compare the disk with FILE\n"
+"  unmap                 give octets of the disk back\n"
 "  serve                 be a target, until it is ended\n"
 "\n"
 "  --adapter KIND        as for dapple run; it comes first\n"

@@ -37,7 +37,7 @@ static int fail(struct srp_disk *d, int err, const char *fmt, ...)
 	return -(err ? err : EIO);
 }
 
-static void nap(int ms)
+static void rest(int ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
 
@@ -107,7 +107,7 @@ static int reconnect(struct srp_disk *d)
 		d->reconnects += !r;
 		if (!r || !may_come_back(r))
 			break;
-		nap(RECONNECT_PAUSE_MS);
+		rest(RECONNECT_PAUSE_MS);
 	}
 	return r;
 }
@@ -126,8 +126,10 @@ int srp_disk_command(struct srp_disk *d, struct srp_io *io)
 
 	while (!r) {
 		r = srp_execute(d->session, io, d->conf.timeout_ms);
-		if (r == -EMSGSIZE || r == -ETIMEDOUT)
-			return fail(d, -r, "a command %s", r == -EMSGSIZE ? "has too much data" : "was not answered in time");
+		if (r == -EMSGSIZE)
+			return fail(d, -r, "a command has too many pieces of data");
+		if (r == -ETIMEDOUT)
+			return fail(d, -r, "a command is not answered in time");
 		if (r) {
 			r = reconnect(d);
 			continue;
@@ -136,7 +138,7 @@ int srp_disk_command(struct srp_disk *d, struct srp_io *io)
 			continue;
 		if (!is_busy(io) || ulp_now_ms() >= end)
 			return 0;
-		nap(PAUSE_MS);
+		rest(PAUSE_MS);
 	}
 	return r;
 }
@@ -427,7 +429,7 @@ static void take_outcome(struct transfer *t, struct piece *p)
 	if (has_attention(&p->io) && p->attentions++ < ATTENTIONS)
 		return;
 	if (is_busy(&p->io) && ulp_now_ms() < t->end) {
-		nap(PAUSE_MS);
+		rest(PAUSE_MS);
 		return;
 	}
 	t->end = ulp_now_ms() + d->conf.timeout_ms;

@@ -41,13 +41,6 @@ int srp_store_memory(struct srp_store *s, uint64_t len)
 	return ftruncate(s->fd, (off_t)len) ? give_up(s) : 0;
 }
 
-void srp_store_close(struct srp_store *s)
-{
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
-}
-
 int srp_store_read(const struct srp_store *s, void *at, size_t len, uint64_t offset)
 {
 	uint8_t *p = at;

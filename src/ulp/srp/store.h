@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Where the octets of a logical unit lie: a file or block device, or memory. Calls from several threads are safe. */
+/*
+ * Where the octets of a logical unit lie: a file or block device, or memory. Calls from several threads are safe. A store
+ * stays open until the process ends.
+ */
 #ifndef ULP_SRP_STORE_H
 #define ULP_SRP_STORE_H
 
@@ -20,7 +23,6 @@ struct srp_store {
 int srp_store_open(struct srp_store *s, const char *path, bool read_only);
 /* Makes memory of len octets, all 0. */
 int srp_store_memory(struct srp_store *s, uint64_t len);
-void srp_store_close(struct srp_store *s);
 
 /* Each returns 0 or a negative errno, which for a write says that an unknown part has been written. */
 int srp_store_read(const struct srp_store *s, void *at, size_t len, uint64_t offset);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/srp/target.h"
-#include "ulp/srp/serving.h"
+#include "ulp/srp/task.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,12 +30,6 @@ void srp_target_init(struct srp_target *t)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->ended, &attr);
 	pthread_condattr_destroy(&attr);
-}
-
-void srp_target_fini(struct srp_target *t)
-{
-	pthread_cond_destroy(&t->ended);
-	pthread_mutex_destroy(&t->lock);
 }
 
 /* --- the list of sessions --- */

@@ -38,7 +38,6 @@ struct srp_served {
 
 /* 64 requests, 8,276 octets, immediate data; no unit and no initiator. */
 void srp_target_init(struct srp_target *t);
-void srp_target_fini(struct srp_target *t);
 
 /*
  * Takes over the identifier of a connection request with its private data, and serves the session until it ends. Returns 0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ulp/srp/serving.h"
+#include "ulp/srp/task.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ulp/srp/program/program.h"
+#include "ulp/srp/program/client.h"
+#include "ulp/srp/program/id.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -279,6 +280,20 @@ static int verify_disk(struct work *w)
 	return r;
 }
 
+static int unmap_disk(struct work *w)
+{
+	uint64_t len;
+	int r = check_range(w, &len);
+
+	if (!r && !w->o->has_len)
+		r = failed(w->o, "the length is missing");
+	if (!r && srp_disk_unmap(w->d, len, w->o->offset))
+		r = failed(w->o, srp_disk_why(w->d));
+	if (!r)
+		printf("%llu octets are unmapped\n", (unsigned long long)len);
+	return r;
+}
+
 /* --- verbs --- */
 
 static const struct verb {
@@ -293,17 +308,27 @@ static const struct verb {
 	{ "read", read_disk, false, true },
 	{ "write", write_disk, false, true },
 	{ "verify", verify_disk, false, true },
+	{ "unmap", unmap_disk, false, true },
 };
+
+/* Beside the octets that may go to standard output. */
+static void print_count(const char *name, uint64_t n)
+{
+	dprintf(STDERR_FILENO, "%-18s %llu\n", name, (unsigned long long)n);
+}
 
 static void print_counts(const struct work *w)
 {
 	const struct srp_session *s = srp_disk_session(w->d);
+	const struct srp_counts *c = s ? srp_session_counts(s) : NULL;
 
-	if (w->o->counts && s)
-		fprintf(stderr, "commands %llu, direct %llu, indirect %llu, immediate %llu, credit requests %llu, reconnects %u\n",
-			(unsigned long long)srp_session_counts(s)->commands, (unsigned long long)srp_session_counts(s)->direct,
-			(unsigned long long)srp_session_counts(s)->indirect, (unsigned long long)srp_session_counts(s)->immediate,
-			(unsigned long long)srp_session_counts(s)->credit_requests, srp_disk_reconnects(w->d));
+	if (!w->o->counts || !c)
+		return;
+	print_count("commands", c->commands);
+	print_count("direct", c->direct);
+	print_count("indirect", c->indirect);
+	print_count("immediate", c->immediate);
+	print_count("reconnects", srp_disk_reconnects(w->d));
 }
 
 int srp_client(const struct srp_options *o)

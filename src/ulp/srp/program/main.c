@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ulp/srp/program/program.h"
+/* dapple-srp, an initiator and a target of SRP; `dapple srp` starts it. */
+#include "ulp/srp/program/client.h"
+#include "ulp/srp/program/id.h"
+#include "ulp/srp/program/serve.h"
 
 #include <getopt.h>
 #include <netinet/in.h>
@@ -188,7 +191,7 @@ static void check_serve(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const clients[] = { "login", "inquiry", "capacity", "luns", "read", "write", "verify" };
+	static const char *const clients[] = { "login", "inquiry", "capacity", "luns", "read", "write", "verify", "unmap" };
 
 	read_line(argc, argv);
 	if (is_verb("id"))

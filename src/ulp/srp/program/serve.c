@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The target as a program: the first thread takes logins, each of which has a thread of its own. */
+#include "ulp/srp/program/serve.h"
+#include "ulp/srp/program/id.h"
 #include "ulp/listen.h"
-#include "ulp/srp/program/program.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -190,8 +190,9 @@ int srp_serve(const struct srp_options *o)
 	r = open_units(o);
 	if (!r)
 		r = listen_and_serve(o, signals);
-	for (unsigned i = 0; i < target.nr_units; i++)
+	for (unsigned i = 0; i < target.nr_units; i++) {
 		if (!o->read_only && srp_store_sync(&units[i].store) && !r)
 			r = stop(o->units[i].path ? o->units[i].path : "--memory", "its octets cannot be written back");
+	}
 	return r;
 }
