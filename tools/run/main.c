@@ -339,7 +339,7 @@ static const struct command commands[] = {
 "  --block N             octets of a block: 512 (default) or 4096\n"
 "  --limit N             requests of a session under way (1 to 1024; 64)\n"
 "\n"
-"Exit status: 1 if it fails or the octets differ.  See docs/srp.md.\n" },
+"Exit status: 1 if it fails or the octets differ.  See dapple-srp(1).\n" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
