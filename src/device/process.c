@@ -7,8 +7,8 @@
  * with a bound, because fork() may be called from a signal handler that
  * interrupted their holder; the child then starts with nothing.
  *
- * exit(): deferred acknowledgements are sent, so that a program may leave right after its last completion
- * without failing its peer.
+ * exit(), _exit(): posts that are held and deferred acknowledgements are sent, so that a program may leave right
+ * after its last post or completion, as beside an adapter, which has them by then.
  */
 #include "device/process.h"
 
@@ -18,6 +18,7 @@
 #include "device/progress/thread.h"
 #include "util/clock.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 /* Looks a millisecond apart, not time: a process that did not run has not waited. So many, since a holder may
@@ -28,6 +29,9 @@
 
 struct ut_mutex dev_process_lock = UT_MUTEX_INIT;
 struct ut_list dev_process_adapters = UT_LIST_INIT(dev_process_adapters);
+
+/* The preload (tools/preload), where it is loaded: it has the _exit() of libraries that stand before libibverbs. */
+extern void (*dapple_preload_leave)(void) __attribute__((weak));
 
 _Atomic unsigned dev_process_number = 1;
 static struct ut_list abandoned = UT_LIST_INIT(abandoned); /* the parent's, kept reachable */
@@ -119,6 +123,9 @@ static void fork_child(void) UT_NO_TSA
 static void watch_forks(void)
 {
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	at_quick_exit(dev_process_leave);
+	if (&dapple_preload_leave)
+		dapple_preload_leave = dev_process_leave;
 }
 
 void dev_process_watch_forks(void)
@@ -128,7 +135,8 @@ void dev_process_watch_forks(void)
 
 /* --- exit --- */
 
-__attribute__((destructor)) static void at_exit(void)
+/* counts: the counters that others read have their last values, too. */
+static void last_round(bool counts)
 {
 	struct dev_adapter *a;
 	bool wired;
@@ -144,9 +152,26 @@ __attribute__((destructor)) static void at_exit(void)
 			a->kind->leave(a);
 		}
 		ut_unlock(&a->dev.lock);
-		if (wired)
+		if (wired && counts)
 			dev_counting_last(a);
 	}
 	ut_unlock(&dev_process_lock);
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	last_round(true);
 	dev_thread_leave(JOIN_TIMEOUT);
+}
+
+void dev_process_last_round(void)
+{
+	last_round(false);
+}
+
+/* What it would interrupt in the calling thread may hold a lock, malloc's too; the background thread blocks all
+ * signals, so it can at worst wait, and then not for ever. */
+void dev_process_leave(void)
+{
+	dev_thread_last(LOOKS);
 }

@@ -13,7 +13,15 @@
 extern struct ut_mutex dev_process_lock;
 extern struct ut_list dev_process_adapters; /* struct dev_adapter; dev_process_lock */
 
-/* From here on fork() goes through this file; more than once is once. */
+/* From here on fork() and quick_exit() go through this file; more than once is once. */
 void dev_process_watch_forks(void);
+
+/* Sends what was posted and acknowledged here and has not left: each adapter's last round. It is driven no
+ * further. */
+void dev_process_last_round(void);
+/* The process is about to leave by _exit(), without destructors: lets the background thread make the last round,
+ * and waits for it a second at most. May be called from a signal handler: it takes no lock and allocates nothing.
+ * Does nothing in a child of vfork(), in which the adapters are the parent's. */
+void dev_process_leave(void);
 
 #endif

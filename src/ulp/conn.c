@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/conn.h"
 
+#include "ulp/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 int ulp_end(struct ulp_conn *u, int err, const char *fmt, ...)
 {
@@ -21,14 +22,6 @@ int ulp_end(struct ulp_conn *u, int err, const char *fmt, ...)
 		va_end(ap);
 	}
 	return -u->error;
-}
-
-int64_t ulp_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* --- connecting --- */

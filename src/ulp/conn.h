@@ -33,7 +33,6 @@ struct ulp_conn {
 
 /* Ends the connection with a sentence, unless it has ended. Returns -err. */
 int ulp_end(struct ulp_conn *u, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int64_t ulp_now_ms(void);
 
 /* --- connecting --- */
 

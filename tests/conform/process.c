@@ -233,6 +233,128 @@ static void receiver_leaves_full(void)
 	cf_processes(staying, leaving);
 }
 
+/* --- leaving by _exit() right after the last call --- */
+
+/* Echoes first, so that the adapter defers what can wait: the acknowledgement, and posts behind many that are not
+ * acknowledged. */
+enum { ECHOES = 24, BURST = ECHOES, ENDS = 20 };
+static bool posts_last; /* the leaver's last calls are posts, else the poll that takes the last message */
+
+static void echo(struct cf_side *s, bool first)
+{
+	for (int i = 0; i < ECHOES; i++) {
+		cf_recv(s, BURST + i, 0, 64);
+		if (first)
+			cf_post(s, .op = IBV_WR_SEND, .id = i, .len = 64);
+		cf_wc(s->rcq, i, SUCCESS);
+		if (!first)
+			cf_post(s, .op = IBV_WR_SEND, .id = i, .len = 64);
+		cf_wc(s->scq, i, SUCCESS);
+	}
+}
+
+static struct cf_opt for_bursts(void)
+{
+	struct cf_opt o = cf_opt();
+
+	o.rq = o.sq = o.cqe = 4 * BURST;
+	o.min_rnr = 6; /* receives come a moment after the connection */
+	return o;
+}
+
+static void connect_for_burst(struct cf_party *p, struct cf_side *s)
+{
+	if (cf.iwarp)
+		cf_up(s, IBV_QPS_INIT, NULL);
+	else
+		cf_connect(p, s);
+	for (int i = 0; i < BURST; i++)
+		cf_recv(s, i, 0, 64);
+	if (cf.iwarp)
+		cf_connect(p, s);
+}
+
+static int leave_at_once(void *arg)
+{
+	struct cf_party *p = arg;
+	struct cf_opt o = for_bursts();
+	struct cf_side s;
+
+	cf_side(&s, &o);
+	connect_for_burst(p, &s);
+	echo(&s, false);
+	if (posts_last)
+		for (int i = 0; i < BURST; i++)
+			cf_post(&s, .op = IBV_WR_SEND, .id = i, .len = 64);
+	else
+		for (int i = 0; i < BURST; i++)
+			cf_wc(s.rcq, BURST + i, SUCCESS);
+	_exit(0);
+}
+
+static void leaving_at_once(struct cf_party *p)
+{
+	for (int i = 0; i < ENDS; i++)
+		cf_reap(cf_child(leave_at_once, p));
+}
+
+static void seeing_them_leave(struct cf_party *p)
+{
+	struct cf_opt o = for_bursts();
+	struct cf_side first, s;
+
+	cf_side(&first, &o);
+	for (int i = 0; i < ENDS; i++) {
+		cf_side_again(&s, &first);
+		connect_for_burst(p, &s);
+		echo(&s, true);
+		for (int k = 0; k < BURST; k++)
+			if (posts_last)
+				cf_wc(s.rcq, BURST + k, SUCCESS);
+			else
+				cf_post(&s, .op = IBV_WR_SEND, .id = k, .len = 64);
+		for (int k = 0; k < BURST && !posts_last; k++)
+			cf_wc(s.scq, k, SUCCESS);
+		cf_drop(s.qp);
+		cf_drop(s.scq);
+		cf_drop(s.rcq);
+	}
+}
+
+static void leaves_with_a_poll(void)
+{
+	cf_processes(seeing_them_leave, leaving_at_once);
+}
+
+static void leaves_with_posts(void)
+{
+	posts_last = true;
+	leaves_with_a_poll();
+	posts_last = false;
+}
+
+/* A child of vfork() runs on its parent's memory, and its end is not the parent's. */
+static void vforked(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side a, b;
+	int status;
+
+	cf_pair(&a, &b, &o);
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = vfork();
+
+		if (pid == 0)
+			_exit(7);
+		CF_EQ(waitpid(pid, &status, 0), pid);
+		CF_EQ(WEXITSTATUS(status), 7);
+		cf_recv(&b, i, 0, 64);
+		cf_post(&a, .op = IBV_WR_SEND, .id = i, .len = 64);
+		cf_wc(b.rcq, i, SUCCESS);
+		cf_wc(a.scq, i, SUCCESS);
+	}
+}
+
 /* --- killed at any moment --- */
 
 enum { KILLS = 12 };
@@ -619,6 +741,9 @@ const struct cf_check cf_checks[] = {
 	{ "+", "the receiver leaves after its last completion", 0, receiver_leaves },
 	{ "+", "the receiver destroys its QP after its last completion", CF_PATH, receiver_destroys },
 	{ "+", "the receiver sleeps for its last message and leaves by _exit()", 0, receiver_sleeps },
+	{ "+", "the receiver polls for its last message and leaves by _exit()", 0, leaves_with_a_poll },
+	{ "+", "the sender posts its last messages and leaves by _exit()", 0, leaves_with_posts },
+	{ "+", "a child of vfork() leaves by _exit()", 0, vforked },
 	{ "+", "the receiver leaves, ten thousand times", CF_FULL, receiver_leaves_full },
 	{ "+", "the peer is killed at any moment", 0, killed_peer },
 	{ "+", "the queue pairs of a killed peer end together", CF_RNR, many_end_together },

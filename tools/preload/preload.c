@@ -18,6 +18,9 @@
  * (device/counts.h). Before this process reads one, by a descriptor that it has opened
  * here, its libdapple is asked to add what is new.
  *
+ * _exit() and _Exit() of every library of the program let its libdapple send first what was posted and acknowledged
+ * (device/process.h), wherever libibverbs stands in the search order.
+ *
  * No function allocates, locks or changes errno before the original call, so
  * that each call is as safe in a signal handler or after vfork as the original; but for
  * reads of a counter and requests of RDMA netlink.
@@ -267,7 +270,7 @@ static void before_read(int fd)
 	X(__fxstatat64) X(access) X(eaccess) X(euidaccess) X(faccessat) X(opendir) X(scandir) X(scandir64) \
 	X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) \
 	X(__realpath_chk) X(canonicalize_file_name) X(chdir) X(getxattr) X(lgetxattr) \
-	X(listxattr) X(llistxattr) X(socket) X(sendto) X(sendmsg)
+	X(listxattr) X(llistxattr) X(socket) X(sendto) X(sendmsg) X(_exit) X(_Exit)
 
 enum {
 #define X(name) O_##name,
@@ -515,4 +518,32 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	    nldev_answer(fd, tree, msg->msg_iov[0].iov_base, msg->msg_iov[0].iov_len))
 		return (ssize_t)msg->msg_iov[0].iov_len;
 	return f(fd, msg, flags);
+}
+
+/* --- the end --- */
+
+/* Set by a libdapple of this process. */
+EXPORT void (*dapple_preload_leave)(void);
+
+static void leave(int status, int which)
+{
+	void (*f)(int) = (void (*)(int))original(which);
+
+	if (dapple_preload_leave)
+		dapple_preload_leave();
+	f(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+EXPORT void _exit(int status)
+{
+	leave(status, O__exit);
+	__builtin_unreachable();
+}
+
+EXPORT void _Exit(int status)
+{
+	leave(status, O__Exit);
+	__builtin_unreachable();
 }

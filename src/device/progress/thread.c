@@ -15,6 +15,7 @@
 #include "util/log.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -41,6 +43,7 @@ struct dev_thread {
 	pthread_t id;
 	int ep, timer, addresses;
 	int control; /* epoll set of the control socket, which device/control.h owns, or -1 */
+	pid_t process;
 	_Atomic bool begun, stop;
 	bool addresses_read; /* since rtnetlink is listened to */
 	struct ut_mutex lock;    /* timer */
@@ -49,6 +52,10 @@ struct dev_thread {
 
 static struct ut_mutex start_lock = UT_MUTEX_INIT;
 static struct dev_thread *_Atomic current;
+/* The process leaves by _exit(): the thread ends with the last round, which is done then. Not in dev_thread, which
+ * another thread may free meanwhile. */
+static _Atomic bool leaving;
+static _Atomic uint32_t left; /* a futex */
 __thread bool dev_thread_this;
 
 static void set_timer(struct dev_thread *t, uint64_t at) UT_REQUIRES(t->lock)
@@ -156,6 +163,11 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 		wake_by(t, next);
 }
 
+static bool has_to_stop(const struct dev_thread *t)
+{
+	return atomic_load(&t->stop) || atomic_load(&leaving);
+}
+
 static void *run(void *arg)
 {
 	struct dev_thread *t = arg;
@@ -166,15 +178,20 @@ static void *run(void *arg)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	dev_slice_short();
 	host_life_begin();
-	while (!atomic_load(&t->stop)) {
+	while (!has_to_stop(t)) {
 		int n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
 
 		ut_lock(&dev_process_lock);
-		if (!atomic_load(&t->stop))
+		if (!has_to_stop(t))
 			one_round(t, ev, n);
 		ut_unlock(&dev_process_lock);
-		if (dev_cm_has_news() && !atomic_load(&t->stop))
+		if (dev_cm_has_news() && !has_to_stop(t))
 			dev_cm_deliver();
+	}
+	if (atomic_load(&leaving)) {
+		dev_process_last_round();
+		atomic_store(&left, 1);
+		syscall(SYS_futex, &left, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	}
 	host_life_end();
 	return NULL;
@@ -260,6 +277,7 @@ static int start(void) UT_REQUIRES(start_lock)
 	if (!t)
 		return -ENOMEM;
 	ut_mutex_init(&t->lock);
+	t->process = getpid();
 	t->ep = t->timer = t->addresses = t->control = -1;
 	atomic_init(&t->armed, UT_NEVER);
 	r = open_descriptors(t);
@@ -345,11 +363,29 @@ void dev_thread_leave(uint64_t timeout_ns)
 		dev_control_close();
 }
 
+/* The timer is set without its lock, which what this interrupts may hold: an owner that sets it later loses a look. */
+void dev_thread_last(unsigned looks)
+{
+	const struct itimerspec at_once = { .it_value = { .tv_nsec = 1 } };
+	const struct timespec step = { 0, UT_MS };
+	struct dev_thread *t = atomic_load(&current);
+
+	if (!t || dev_thread_this || t->process != getpid())
+		return;
+	atomic_store(&leaving, true);
+	for (; looks && !atomic_load(&left); looks--) {
+		timerfd_settime(t->timer, TFD_TIMER_ABSTIME, &at_once, NULL);
+		syscall(SYS_futex, &left, FUTEX_WAIT_PRIVATE, 0, &step, NULL, 0);
+	}
+}
+
 void dev_thread_forget(void)
 {
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 
 	start_lock = (struct ut_mutex)UT_MUTEX_INIT;
+	atomic_store(&leaving, false);
+	atomic_store(&left, 0);
 	host_life_forget();
 	if (t)
 		release(t);

@@ -37,6 +37,10 @@ struct dev_thread *dev_thread_take(void);
 void dev_thread_join(struct dev_thread *t);
 /* At exit: asks it to end and waits at most so long (< 1 s); frees nothing. */
 void dev_thread_leave(uint64_t timeout_ns);
+/* At _exit(): asks it for dev_process_last_round(), and waits until that is done, at most so many times a
+ * millisecond. No lock, no allocation. Nothing without a thread, in the thread itself, and in another process than
+ * its own. */
+void dev_thread_last(unsigned looks);
 /* In a child of fork(): closes the descriptors of the thread that is not here. */
 void dev_thread_forget(void);
 

@@ -6,6 +6,7 @@
 #include "ulp/preload/net.h"
 
 #include "ulp/sdp/conn.h"
+#include "ulp/clock.h"
 #include "ulp/listen.h"
 
 #include <arpa/inet.h>

@@ -7,6 +7,7 @@
 #include "ulp/preload/detach.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/serve.h"
+#include "ulp/clock.h"
 
 #include <unistd.h>
 
@@ -23,11 +24,11 @@ int main(void)
 		_exit(1);
 	if (rds_node_init(&node) || rds_serve(&node, RDS_LISTEN_FD))
 		return 1;
-	left_at = rds_now_ms();
-	while (rds_now_ms() - left_at < (rds_node_has_messages(&node) ? LINGER_MS : IDLE_MS)) {
+	left_at = ulp_now_ms();
+	while (ulp_now_ms() - left_at < (rds_node_has_messages(&node) ? LINGER_MS : IDLE_MS)) {
 		rds_loop_round(&node.loop, ROUND_MS);
 		if (rds_node_has_socks(&node))
-			left_at = rds_now_ms();
+			left_at = ulp_now_ms();
 	}
 	return 0;
 }

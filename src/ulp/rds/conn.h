@@ -23,11 +23,16 @@ struct rds_transport {
 	struct rds_conn *(*make)(void);
 	/* A message or a map waits: connects if need be, and sends what can be sent. */
 	void (*kick)(struct rds_conn *c);
-	/* True if a part of the first waiting message has been sent. */
-	bool (*has_begun)(const struct rds_conn *c);
 	bool (*is_up)(const struct rds_conn *c);
 	/* Takes what arrives again, after rds_node_arrived() has returned false. */
 	void (*resume)(struct rds_conn *c);
+};
+
+/* What is being sent. */
+struct rds_outgoing {
+	bool begun, is_map;             /* the first waiting message, or our congestion map */
+	struct rds_header header;
+	uint8_t map[WIRE_RDS_MAP_LEN];
 };
 
 /* The transport's structure begins with it. */
@@ -37,6 +42,7 @@ struct rds_conn {
 	struct ut_list node_entry;      /* rds_node.conns */
 	struct rsp_addr local, peer;    /* without ports */
 	struct rds_flow flow;
+	struct rds_outgoing out;
 	struct rds_map *peer_map;
 	bool map_due;                   /* our map has to be sent before anything else */
 	bool paused;                    /* a socket's queue is full */

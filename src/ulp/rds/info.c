@@ -70,7 +70,7 @@ static void connections(struct rds_node *n, struct list *l)
 			.flags = c->via->is_up(c) ? RDS_INFO_CONNECTION_FLAG_CONNECTED : 0,
 		};
 
-		if (c->via->has_begun(c))
+		if (c->out.begun && !c->out.is_map)
 			i.flags |= RDS_INFO_CONNECTION_FLAG_SENDING;
 		snprintf((char *)i.transport, sizeof(i.transport), "%s", c->via->name);
 		if (c->local.family == AF_INET)

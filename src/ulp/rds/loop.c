@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/loop.h"
 
+#include "ulp/clock.h"
+
 #include <errno.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 int rds_loop_init(struct rds_loop *l)
@@ -11,14 +12,6 @@ int rds_loop_init(struct rds_loop *l)
 	ut_list_init(&l->timers);
 	l->epfd = epoll_create1(EPOLL_CLOEXEC);
 	return l->epfd < 0 ? -errno : 0;
-}
-
-int64_t rds_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* --- deadlines --- */
@@ -36,14 +29,14 @@ void rds_timer_stop(struct rds_timer *t)
 
 void rds_timer_set(struct rds_loop *l, struct rds_timer *t, int ms)
 {
-	t->due_ms = rds_now_ms() + ms;
+	t->due_ms = ulp_now_ms() + ms;
 	ut_list_del(&t->node);
 	ut_list_add_tail(&l->timers, &t->node);
 }
 
 void rds_timer_by(struct rds_loop *l, struct rds_timer *t, int ms)
 {
-	if (ut_list_empty(&t->node) || t->due_ms > rds_now_ms() + ms)
+	if (ut_list_empty(&t->node) || t->due_ms > ulp_now_ms() + ms)
 		rds_timer_set(l, t, ms);
 }
 
@@ -61,14 +54,14 @@ static struct rds_timer *first(struct rds_loop *l)
 static int wait_ms(struct rds_loop *l, int most_ms)
 {
 	struct rds_timer *t = first(l);
-	int64_t left = t ? t->due_ms - rds_now_ms() : most_ms;
+	int64_t left = t ? t->due_ms - ulp_now_ms() : most_ms;
 
 	return left < 0 ? 0 : left > most_ms ? most_ms : (int)left;
 }
 
 static void fire_due(struct rds_loop *l)
 {
-	int64_t now = rds_now_ms();
+	int64_t now = ulp_now_ms();
 	struct rds_timer *t;
 
 	while ((t = first(l)) && t->due_ms <= now) {

@@ -32,7 +32,6 @@ struct rds_loop {
 int rds_loop_init(struct rds_loop *l);
 /* Waits at most so many milliseconds, and calls timers that are due, or a watch that is ready. */
 void rds_loop_round(struct rds_loop *l, int most_ms);
-int64_t rds_now_ms(void);
 
 /* Watches w->fd for w->events. Returns 0 or a negative errno. */
 int rds_watch_add(struct rds_loop *l, struct rds_watch *w);

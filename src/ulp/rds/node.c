@@ -240,7 +240,7 @@ void rds_node_cancel(struct rds_node *n, struct rds_sock *s, const struct rsp_ad
 
 	ut_list_each(c, &n->conns, node_entry)
 		if (!to || rds_same_addr(&c->peer, to))
-			rds_flow_cancel(&c->flow, s->id, to ? goes_to : NULL, to, c->via->has_begun(c), rds_node_done, n);
+			rds_flow_cancel(&c->flow, s->id, to ? goes_to : NULL, to, c->out.begun && !c->out.is_map, rds_node_done, n);
 }
 
 static void answer_ping(struct rds_conn *c, const struct rds_header *h)

@@ -3,6 +3,7 @@
 
 #include "ulp/sdp/sink.h"
 #include "ulp/sdp/source.h"
+#include "ulp/clock.h"
 
 #include <errno.h>
 

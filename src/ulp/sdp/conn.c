@@ -5,6 +5,7 @@
 #include "ulp/sdp/cm.h"
 #include "ulp/sdp/sink.h"
 #include "ulp/sdp/source.h"
+#include "ulp/clock.h"
 
 #include <errno.h>
 #include <stdio.h>

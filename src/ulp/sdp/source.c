@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/sdp/source.h"
 
+#include "ulp/clock.h"
+
 bool sdp_source_is_busy(const struct sdp_conn *c)
 {
 	return c->source.state != SDP_ADVERT_NONE;

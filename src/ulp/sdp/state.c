@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/sdp/state.h"
 
+#include "ulp/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

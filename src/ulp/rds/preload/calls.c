@@ -239,18 +239,45 @@ RDS_EXPORT ssize_t readv(int fd, const struct iovec *iov, int nr)
 	return rds_is_socket(fd, NULL) ? ret(rds_recv(fd, &m, 0)) : REAL(readv, fd, iov, nr);
 }
 
+#define SECOND_NS 1000000000
+#define LIMIT_MOST_S (INT64_MAX / SECOND_NS / 2)
+
+static int64_t limit_ns(const struct timespec *t)
+{
+	return (t->tv_sec < LIMIT_MOST_S ? t->tv_sec : LIMIT_MOST_S) * SECOND_NS + t->tv_nsec;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return limit_ns(&t);
+}
+
+/* Leaves what is left of the time in the limit, as the kernel does. */
+static bool time_is_over(struct timespec *limit, int64_t end)
+{
+	int64_t left = end - now_ns();
+
+	left = left > 0 ? left : 0;
+	*limit = (struct timespec){ left / SECOND_NS, left % SECOND_NS };
+	return !left;
+}
+
 /* As recvmmsg(2): the limit of time is looked at after each message. */
 RDS_EXPORT int recvmmsg(int fd, struct mmsghdr *m, unsigned nr, int flags, struct timespec *limit)
 {
-	struct timespec end, now;
+	int64_t end = 0;
 	ssize_t n = 0;
 	unsigned i;
 
 	if (!rds_is_socket(fd, NULL))
 		return REAL(recvmmsg, fd, m, nr, flags, limit);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (limit && (limit->tv_sec < 0 || limit->tv_nsec < 0 || limit->tv_nsec >= SECOND_NS))
+		return (int)ret(-EINVAL);
 	if (limit)
-		end.tv_sec += limit->tv_sec;
+		end = now_ns() + limit_ns(limit);
 	for (i = 0; i < nr; i++) {
 		n = rds_recv(fd, &m[i].msg_hdr, flags & ~MSG_WAITFORONE);
 		if (n < 0)
@@ -258,8 +285,7 @@ RDS_EXPORT int recvmmsg(int fd, struct mmsghdr *m, unsigned nr, int flags, struc
 		m[i].msg_len = (unsigned)n;
 		if (flags & MSG_WAITFORONE)
 			flags |= MSG_DONTWAIT;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (limit && now.tv_sec > end.tv_sec)
+		if (limit && time_is_over(limit, end))
 			return (int)i + 1;
 	}
 	return i ? (int)i : (int)ret(n);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/rds/exchange.h"
+
+#include "ulp/rds/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void begin_map(struct rds_conn *c)
+{
+	const struct rds_listener *listener = rds_listener_find(c->node, &c->local);
+
+	c->out.header = (struct rds_header){ .len = WIRE_RDS_MAP_LEN, .map = true, .generation = c->node->generation };
+	memset(c->out.map, 0, sizeof(c->out.map));
+	if (listener)
+		rds_map_put(c->out.map, listener->map);
+	c->map_due = false;
+	c->out.is_map = true;
+	c->node->counters.cong_update_queued++;
+}
+
+bool rds_out_begin(struct rds_conn *c)
+{
+	const struct rds_message *m = rds_flow_next(&c->flow);
+
+	if (c->map_due)
+		begin_map(c);
+	else if (m)
+		c->out.header = (struct rds_header){ .sequence = m->sequence, .len = m->len, .sport = m->sport, .dport = m->dport,
+						     .retransmitted = m->retransmitted, .paths = m->paths };
+	else
+		return false;
+	c->out.begun = true;
+	return true;
+}
+
+const uint8_t *rds_out_payload(const struct rds_conn *c)
+{
+	return c->out.is_map ? c->out.map : rds_flow_next(&c->flow)->data;
+}
+
+void rds_out_end(struct rds_conn *c, uint64_t end)
+{
+	if (!c->out.is_map)
+		rds_flow_sent(&c->flow, end);
+	c->out.begun = c->out.is_map = false;
+}
+
+void rds_out_restart(struct rds_conn *c)
+{
+	c->out.begun = c->out.is_map = false;
+	rds_flow_restart(&c->flow);
+}
+
+void rds_in_done(struct rds_conn *c, const struct rds_header *h, struct rds_message *m)
+{
+	if (h->map) {
+		rds_node_map(c, h, m->data);
+		free(m);
+	} else if (!rds_node_arrived(c, h, m)) {
+		c->paused = true;
+	}
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/rds/tcp_state.h"
+
+#include "ulp/rds/exchange.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define READ_SIZE 65536
+
+/* A header is whole. Returns RDS_GOOD if the message can be taken. */
+static enum rds_verdict take_header(struct rds_tcp *t)
+{
+	enum rds_verdict v = rds_header_get(&t->header, t->in_head);
+
+	if (v != RDS_GOOD)
+		return v;
+	t->in = rds_message_new(t->header.len);
+	if (!t->in)
+		return RDS_NO_ROOM;
+	t->in->sport = t->header.sport;
+	t->in->dport = t->header.dport;
+	return RDS_GOOD;
+}
+
+static void take_message(struct rds_tcp *t)
+{
+	struct rds_message *m = t->in;
+
+	t->in = NULL;
+	t->got = 0;
+	rds_in_done(&t->c, &t->header, m);
+}
+
+static size_t copy(uint8_t *to, size_t room, const uint8_t *from, size_t len)
+{
+	size_t n = room < len ? room : len;
+
+	memcpy(to, from, n);
+	return n;
+}
+
+/* Takes octets of the stream. */
+static enum rds_verdict take_octets(struct rds_tcp *t, const uint8_t *at, size_t len)
+{
+	enum rds_verdict v;
+	size_t n, in_payload;
+
+	do {
+		if (t->got < sizeof(t->in_head)) {
+			n = copy(t->in_head + t->got, sizeof(t->in_head) - t->got, at, len);
+			t->got += n;
+			at += n;
+			len -= n;
+			v = t->got == sizeof(t->in_head) ? take_header(t) : RDS_GOOD;
+			if (v != RDS_GOOD || !t->in)
+				return v;
+		}
+		in_payload = t->got - sizeof(t->in_head);
+		n = copy(t->in->data + in_payload, t->in->len - in_payload, at, len);
+		t->got += n;
+		at += n;
+		len -= n;
+		if (t->got == sizeof(t->in_head) + t->in->len)
+			take_message(t);
+	} while (len);
+	return RDS_GOOD;
+}
+
+int rds_tcp_receive(struct rds_tcp *t, unsigned most, enum rds_verdict *ret_v)
+{
+	static uint8_t buf[READ_SIZE];
+	ssize_t n;
+
+	for (*ret_v = RDS_GOOD; most && *ret_v == RDS_GOOD; most--) {
+		n = recv(t->watch.fd, buf, sizeof(buf), MSG_DONTWAIT);
+		if (n <= 0)
+			return n ? -errno : -ECONNRESET;
+		*ret_v = take_octets(t, buf, (size_t)n);
+		if (t->c.paused)
+			return 0;
+	}
+	return 0;
+}
+
+int rds_tcp_drain(struct rds_tcp *t, enum rds_verdict *ret_v)
+{
+	int r;
+
+	do {
+		t->c.paused = false;
+		r = rds_tcp_receive(t, RDS_TCP_READS, ret_v);
+	} while (!r && *ret_v == RDS_GOOD);
+	return r;
+}
