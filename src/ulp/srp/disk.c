@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/srp/disk.h"
+#include "ulp/clock.h"
 #include "ulp/srp/scsi.h"
 
 #include <errno.h>
