@@ -13,7 +13,7 @@
 #define IT_LENGTH 8276                  /* as Linux's */
 #define READS 4
 #define ACCEPT_MS 30000
-#define RELOGIN_MS 10000                /* for the end of the session before */
+#define RELOGIN_MS 30000                /* for the end of the session before */
 #define LEAVE_MS 1000                   /* for the completion of a logout */
 #define FORMATS (1 << WIRE_SRP_FORMAT_DIRECT | 1 << WIRE_SRP_FORMAT_INDIRECT)
 
