@@ -55,6 +55,19 @@
 	F(RDS_PRIVATE, ack_sequence,   16, 0, 64)                                              \
 	F(RDS_PRIVATE, credits,        24, 0, 32)
 
+/* The same between IPv6 addresses: rds6_ib_connect_private. */
+#define WIRE_RDS_PRIVATE6_FIELDS(F, B)                                                         \
+	B(RDS_PRIVATE6, source_addr,    0, 16)                                                 \
+	B(RDS_PRIVATE6, dest_addr,     16, 16)                                                 \
+	F(RDS_PRIVATE6, major,         32, 0,  8)                                              \
+	F(RDS_PRIVATE6, minor,         33, 0,  8)                                              \
+	F(RDS_PRIVATE6, minor_mask,    34, 0, 16)                                              \
+	F(RDS_PRIVATE6, tos,           36, 0,  8)                                              \
+	F(RDS_PRIVATE6, rsv37,         37, 0,  8)                                              \
+	F(RDS_PRIVATE6, rsv38,         38, 0, 16)                                              \
+	F(RDS_PRIVATE6, ack_sequence,  40, 0, 64)                                              \
+	F(RDS_PRIVATE6, credits,       48, 0, 32)
+
 WIRE_RDS_HEADER_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_RDS_EXT_VERSION_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_RDS_EXT_RDMA_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
@@ -62,11 +75,15 @@ WIRE_RDS_EXT_RDMA_DEST_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_RDS_EXT_PATHS_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_RDS_EXT_GENERATION_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_RDS_PRIVATE_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
+WIRE_RDS_PRIVATE6_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 
 enum {
 	WIRE_RDS_HEADER_LEN = 48,
 	WIRE_RDS_EXT_ROOM = 16,         /* octets of a header for extensions, types included */
 	WIRE_RDS_PRIVATE_LEN = 28,
+	WIRE_RDS_PRIVATE6_LEN = 52,
+	WIRE_RDS_FRAGMENT = 4096,       /* payload of a packet over RDMA; only the last one of a message has less */
+	WIRE_RDS_REJ_INCOMPAT = 1,      /* private data of a rejection, an int of the host: the versions differ */
 	WIRE_RDS_MAP_LEN = 8192,        /* a congestion map: port n is bit n % 8, from the least one, of octet n / 8 */
 	WIRE_RDS_TCP_PORT = 16385,      /* over TCP, and over RDMA between IPv6 addresses */
 	WIRE_RDS_RDMA_PORT = 18634,     /* over RDMA between IPv4 addresses */

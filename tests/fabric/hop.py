@@ -56,6 +56,18 @@ def pair(command, a="n1", b="n3", port=PORT, status=0, b_ends=True):
     return out
 
 
+def busy():
+    """The share of all processors' time that is used now, by the other programs of the machine: nothing of ours runs."""
+    def times():
+        v = [int(x) for x in read("/proc/stat").split("\n", 1)[0].split()[1:9]]
+        return sum(v) - v[3] - v[4], sum(v)
+
+    used, total = times()
+    time.sleep(0.5)
+    used, total = times()[0] - used, times()[1] - total
+    return used / max(total, 1)
+
+
 def queues():
     """{(node, port, vl): row} of `show queues`."""
     out = f.dapple("show", "queues").stdout.splitlines()
@@ -107,11 +119,14 @@ check(len(set(crossed)) == 1 and crossed[0] > 8000, "packets by the links of the
 # --- a slow link sets the rate: connections adapt to its marks, and packets wait before it
 f.dapple("link", "n3/1", "slow")
 until(lambda: links(f).get(("n3", 1)), "the slow link is active")
+others = busy()
 out = pair("ib_send_bw -s 65536 -n 400 -F")
+others = max(others, busy())
 rate = float(re.search(r"^\s*65536\s+\d+\s+\S+\s+(\S+)", out, re.M)[1]) if check("65536" in out, "ib_send_bw", out[-400:]) else 0
-print("MB/s over a link of 2 Gb/s:", rate)
-# Less says nothing of the link: the window is a few packets then, and each round trip takes several processes.
-check(0 < rate < 260, "MB/s over a link of 2 Gb/s:", rate)
+print("MB/s over a link of 2 Gb/s:", rate, "beside others' share of the processors", round(others, 2))
+# The window is a few packets, and each round trip takes the turns of four processes: beside other programs a low rate is the
+# scheduler's, on a machine of our own it is the link's and the connection's.
+check((100 if others < 0.15 else 0) < rate < 260, "MB/s over a link of 2 Gb/s:", rate, "others", others)
 # Datagrams know no notifications of congestion: they fill the buffers back to their source.
 pair("ib_send_bw -c UD -s 4096 -n 5000 -F", b_ends=False)
 spine = queues()[("spine1", FORTH[2][0][1], 0)]

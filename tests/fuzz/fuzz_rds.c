@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a peer of RDS may say. The first byte says which: a header; a congestion map; a connection of two ends over a
- * transport that ends at any place and begins again: each message that was not cancelled arrives once, in order.
+ * transport that ends at any place and begins again: each message that was not cancelled arrives once, in order; packets
+ * of RDMA, one after the other; private data of a request; credits of two ends.
  */
 #include "input.h"
 #include "ulp/rds/cong.h"
 #include "ulp/rds/flow.h"
 #include "ulp/rds/header.h"
+#include "ulp/rds/credit.h"
+#include "ulp/rds/packet.h"
+#include "ulp/rds/private.h"
 
+#include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void header(const uint8_t *data, size_t size)
@@ -177,11 +183,103 @@ static void connection(const uint8_t *data, size_t size)
 	REQUIRE(e.freed == e.queued && !e.tx.nr && !e.tx.bytes);
 }
 
+/* --- RDMA --- */
+
+/* The octets of a packet's header differ from good ones where the input says so; the lengths are its own. */
+static void packets(const uint8_t *data, size_t size)
+{
+	static uint8_t packet[RDS_PACKET_MAX];
+	struct rds_assembly a = { 0 };
+	struct rds_message *m;
+	struct rds_header h = { .sequence = 1, .sport = 3, .dport = 4 };
+	struct input in = { data, data + size };
+	uint64_t octets = 0;
+
+	while (in.at < in.end) {
+		uint8_t op = in8(&in);
+		size_t len = op & 1 ? WIRE_RDS_HEADER_LEN + in16(&in) % (WIRE_RDS_FRAGMENT + 1)
+			: op & 2 ? RDS_PACKET_MAX : in16(&in) % (RDS_PACKET_MAX + 1);
+
+		if (op & 4)
+			h = (struct rds_header){ .sequence = in8(&in), .len = op & 8 ? (uint32_t)in16(&in) << 5 : in16(&in),
+						 .sport = in8(&in), .dport = 4, .map = op & 16 };
+		rds_header_put(packet, &h);
+		rds_header_sum(packet);
+		if (op & 32)
+			packet[in8(&in) % WIRE_RDS_HEADER_LEN] ^= in8(&in);
+		if (op & 64)
+			rds_header_sum(packet);
+		if (rds_packet_get(&h, packet, len) != RDS_GOOD || rds_packet_is_ack(&h, len))
+			continue;
+		if (rds_packet_take(&a, &h, packet, len, &m) != RDS_GOOD)
+			break;
+		octets += len - WIRE_RDS_HEADER_LEN;
+		REQUIRE(!a.m || (a.got < a.first.len && octets == a.got));
+		if (!m)
+			continue;
+		REQUIRE(!a.m && octets == m->len && m->len <= RDS_MESSAGE_MAX);
+		octets = 0;
+		free(m);
+	}
+	rds_packet_drop(&a);
+	REQUIRE(!a.m);
+}
+
+static void private_data(const uint8_t *data, size_t size)
+{
+	uint16_t family = size && data[0] & 1 ? AF_INET6 : AF_INET;
+	uint8_t out[WIRE_RDS_PRIVATE6_LEN];
+	struct rds_private p, again;
+	size_t len;
+
+	if (!size || rds_private_get(&p, data + 1, size - 1, family) != RDS_GOOD)
+		return;
+	len = rds_private_put(out, &p);
+	REQUIRE(len <= size - 1 && rds_private_get(&again, out, len, family) == RDS_GOOD);
+	REQUIRE(!memcmp(&p, &again, sizeof(p)));
+}
+
+/* Each octet is a turn of one of two ends, which begin with as many receives as the first ones say. */
+static void credits(const uint8_t *data, size_t size)
+{
+	struct rds_credit c[2];
+	uint32_t receives[2], waiting[2] = { 0 };
+	uint8_t told[2][256];
+
+	if (size < 2)
+		return;
+	for (int i = 0; i < 2; i++)
+		receives[i] = 2 + data[i] % 100;
+	for (int i = 0; i < 2; i++)
+		rds_credit_begin(&c[i], receives[!i], true);
+	for (size_t at = 2; at < size; at++) {
+		int me = data[at] & 1, peer = !me;
+
+		if (data[at] & 2 && rds_credit_may_send(&c[me])) {
+			told[peer][waiting[peer]++] = rds_credit_spend(&c[me]);
+			REQUIRE(waiting[peer] <= receives[peer]);
+		} else if (waiting[me]) {
+			rds_credit_add(&c[me], told[me][0]);
+			memmove(told[me], told[me] + 1, --waiting[me]);
+			rds_credit_posted(&c[me]);
+		}
+	}
+	/* All that is under way arrives: then one of them at least may send. */
+	for (int me = 0; me < 2; me++)
+		for (; waiting[me]; waiting[me]--) {
+			rds_credit_add(&c[me], told[me][0]);
+			memmove(told[me], told[me] + 1, waiting[me] - 1);
+			rds_credit_posted(&c[me]);
+		}
+	REQUIRE(rds_credit_may_send(&c[0]) || rds_credit_may_send(&c[1]));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const kinds[])(const uint8_t *, size_t) = { header, congestion, connection, connection };
+	static void (*const kinds[])(const uint8_t *, size_t) = { header, congestion, connection, connection, packets, packets,
+								   private_data, credits };
 
 	if (size)
-		kinds[data[0] & 3](data + 1, size - 1);
+		kinds[data[0] & 7](data + 1, size - 1);
 	return 0;
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* RDS: headers as a Linux 6.1 kernel sent them, the messages of a connection that ends and begins again, congestion maps. */
+/*
+ * RDS: headers and private data as a Linux 6.1 kernel sent them, the messages of a connection that ends and begins again, packets
+ * and credits of RDMA, congestion maps.
+ */
 #include "ulp/rds/cong.h"
+#include "ulp/rds/credit.h"
 #include "ulp/rds/flow.h"
 #include "ulp/rds/header.h"
+#include "ulp/rds/packet.h"
+#include "ulp/rds/private.h"
 
 #include "support/cases.h"
 #include "support/check.h"
@@ -175,6 +181,161 @@ static void arrivals(void)
 	CHECK(rds_flow_arrived(&f, 1, true) && !rds_flow_arrived(&f, 1, true));
 }
 
+/* --- RDMA --- */
+
+static void private_data_of_both_families(void)
+{
+	uint8_t out[WIRE_RDS_PRIVATE6_LEN], six[WIRE_RDS_PRIVATE6_LEN];
+	struct rds_private p;
+
+	CHECK(rds_private_get(&p, private_data, sizeof(private_data), AF_INET) == RDS_GOOD);
+	CHECK(!memcmp(p.from.addr, "\12\115\0\13", 4) && !memcmp(p.to.addr, "\12\115\0\1", 4) && p.credits == 1);
+	CHECK(rds_private_put(out, &p) == sizeof(private_data) && !memcmp(out, private_data, sizeof(private_data)));
+	for (uint8_t i = 0; i < 16; i++) {
+		p.from.addr[i] = i;
+		p.to.addr[i] = (uint8_t)(0x80 + i);
+	}
+	p.from.family = p.to.family = AF_INET6;
+	p.credits = 0x01020304;
+	CHECK(rds_private_put(six, &p) == WIRE_RDS_PRIVATE6_LEN);
+	CHECK(six[0] == 0 && six[15] == 15 && six[16] == 0x80 && six[31] == 0x8f && !memcmp(six + 32, "\3\1\0\3\0\0\0\0", 8));
+	CHECK(!memcmp(six + 48, "\1\2\3\4", 4));
+	CHECK(rds_private_get(&p, six, sizeof(six), AF_INET6) == RDS_GOOD && p.to.addr[15] == 0x8f && p.credits == 0x01020304);
+	CHECK(rds_private_get(&p, six, sizeof(six) - 1, AF_INET6) == RDS_NO_PRIVATE);
+	CHECK(rds_private_get(&p, private_data, sizeof(private_data) - 1, AF_INET) == RDS_NO_PRIVATE);
+	CHECK(rds_private_get(&p, NULL, 0, AF_INET) == RDS_NO_PRIVATE);
+	memcpy(out, private_data, sizeof(private_data));
+	wire_set_RDS_PRIVATE_major(out, 4);
+	CHECK(rds_private_get(&p, out, sizeof(private_data), AF_INET) == RDS_BAD_VERSION);
+	wire_set_RDS_PRIVATE_major(out, 3);
+	wire_set_RDS_PRIVATE_minor(out, 0);
+	CHECK(rds_private_get(&p, out, sizeof(private_data), AF_INET) == RDS_BAD_VERSION);
+	memset(out, 0, sizeof(out)); /* octets of a manager */
+	CHECK(rds_private_get(&p, out, sizeof(private_data), AF_INET) == RDS_NO_PRIVATE);
+}
+
+static void checksums(void)
+{
+	static const uint8_t ack[WIRE_RDS_HEADER_LEN] = { [15] = 5, [30] = 0xff, [31] = 0xfa };
+	uint8_t out[WIRE_RDS_HEADER_LEN];
+	struct rds_header h = { .ack = 5 };
+
+	rds_header_put(out, &h);
+	rds_header_sum(out);
+	CHECK(!memcmp(out, ack, sizeof(out)) && rds_header_sum_is_right(out));
+	CHECK(rds_packet_get(&h, out, sizeof(out)) == RDS_GOOD && rds_packet_is_ack(&h, sizeof(out)) && !rds_packet_is_ack(&h, 49));
+	out[16] ^= 1;
+	CHECK(!rds_header_sum_is_right(out) && rds_packet_get(&h, out, sizeof(out)) == RDS_BAD_SUM);
+	out[30] = out[31] = 0; /* a header without one */
+	CHECK(rds_header_sum_is_right(out));
+	CHECK(rds_packet_get(&h, out, sizeof(out) - 1) == RDS_SHORT);
+	rds_header_sum(out);
+	CHECK(rds_header_sum_is_right(out));
+}
+
+static uint8_t packet[RDS_PACKET_MAX];
+
+/* A packet of a message of `len` octets, with `n` of them. */
+static enum rds_verdict give(struct rds_assembly *a, uint64_t sequence, uint32_t len, uint32_t n, struct rds_message **ret)
+{
+	struct rds_header h = { .sequence = sequence, .len = len, .sport = 3, .dport = 4 };
+
+	memset(packet, (int)n, sizeof(packet));
+	rds_header_put(packet, &h);
+	rds_header_sum(packet);
+	CHECK(rds_packet_get(&h, packet, WIRE_RDS_HEADER_LEN + n) == RDS_GOOD);
+	return rds_packet_take(a, &h, packet, WIRE_RDS_HEADER_LEN + n, ret);
+}
+
+static void fragments(void)
+{
+	struct rds_assembly a = { 0 };
+	struct rds_message *m;
+
+	CHECK(give(&a, 1, 0, 0, &m) == RDS_GOOD && m && !m->len && m->sport == 3 && m->dport == 4);
+	free(m);
+	CHECK(give(&a, 2, 4096, 4096, &m) == RDS_GOOD && m);
+	free(m);
+	CHECK(give(&a, 3, 8193, 4096, &m) == RDS_GOOD && !m && give(&a, 3, 8193, 4096, &m) == RDS_GOOD && !m);
+	CHECK(give(&a, 3, 8193, 1, &m) == RDS_GOOD && m && m->len == 8193 && m->data[8192] == 1 && !m->data[8191]);
+	free(m);
+	/* Neither less nor more than the place of a fragment asks for. */
+	CHECK(give(&a, 4, 8193, 4095, &m) == RDS_BAD_FRAGMENT && !m);
+	rds_packet_drop(&a);
+	CHECK(give(&a, 4, 10, 11, &m) == RDS_BAD_FRAGMENT && !m);
+	rds_packet_drop(&a);
+	/* Of another message. */
+	CHECK(give(&a, 5, 8192, 4096, &m) == RDS_GOOD && give(&a, 6, 8192, 4096, &m) == RDS_BAD_FRAGMENT && !m);
+	CHECK(give(&a, 5, 8000, 3904, &m) == RDS_BAD_FRAGMENT && give(&a, 5, 8192, 4096, &m) == RDS_GOOD && m);
+	free(m);
+	rds_packet_drop(&a);
+}
+
+/* Two ends of eight receives each that send whenever they may: none waits for ever, and none sends without a receive. */
+static void credits_of_two_ends(void)
+{
+	enum { RECEIVES = 8 };
+	struct rds_credit c[2];
+	uint32_t in[2] = { 0 }, sent = 0;
+	uint8_t told[2][64];
+
+	for (int i = 0; i < 2; i++)
+		rds_credit_begin(&c[i], RECEIVES, true);
+	for (int turn = 0; turn < 4000; turn++) {
+		int me = turn * 7 / 3 & 1, peer = !me;
+
+		if (rds_credit_may_send(&c[me]) && (turn % 5 || rds_credit_is_due(&c[me], RECEIVES))) {
+			told[peer][in[peer]++] = rds_credit_spend(&c[me]);
+			CHECK(in[peer] <= RECEIVES);
+			sent++;
+		}
+		if (turn % 3 == 0 && in[me]) {
+			rds_credit_add(&c[me], told[me][0]);
+			memmove(told[me], told[me] + 1, --in[me]);
+			rds_credit_posted(&c[me]);
+		}
+	}
+	CHECK(sent > 1000);
+	rds_credit_begin(&c[0], 1, true);
+	CHECK(!rds_credit_may_send(&c[0])); /* the last one is for an update */
+	rds_credit_posted(&c[0]);
+	CHECK(rds_credit_may_send(&c[0]) && rds_credit_spend(&c[0]) == 1 && !rds_credit_may_send(&c[0]));
+	for (int i = 0; i < 1000; i++)
+		rds_credit_posted(&c[0]);
+	rds_credit_add(&c[0], 255);
+	CHECK(rds_credit_spend(&c[0]) == 255 && c[0].posted == 745 && c[0].available == 254);
+	for (int i = 0; i < 300; i++)
+		rds_credit_add(&c[0], 255);
+	CHECK(c[0].available == 65535);
+	rds_credit_begin(&c[0], UINT32_MAX, false);
+	rds_credit_posted(&c[0]);
+	CHECK(c[0].available == 65535 && rds_credit_spend(&c[0]) == 0 && !rds_credit_is_due(&c[0], RECEIVES));
+	rds_credit_begin(&c[0], 0, true); /* a peer that takes no part: always, and it is told nevertheless */
+	rds_credit_posted(&c[0]);
+	CHECK(rds_credit_may_send(&c[0]) && rds_credit_spend(&c[0]) == 1 && rds_credit_may_send(&c[0]));
+}
+
+static void another_transport(void)
+{
+	struct rds_flow a, b;
+
+	nr_done = 0;
+	rds_flow_init(&a);
+	rds_flow_init(&b);
+	for (uint16_t port = 1; port <= 4; port++)
+		queue(&a, 1, port);
+	rds_flow_next(&a)->either = ut_container(a.waiting.prev, struct rds_message, node)->either = true;
+	CHECK(!rds_flow_is_last(&a) && !rds_flow_is_last(&b));
+	rds_flow_move(&a, &b);
+	CHECK(a.nr == 2 && a.bytes == 20 && b.nr == 2 && b.bytes == 20 && rds_flow_next(&a)->dport == 2);
+	CHECK(rds_flow_next(&b)->dport == 1 && rds_flow_next(&b)->sequence == 1);
+	rds_flow_sent(&b, 1);
+	CHECK(rds_flow_is_last(&b) && rds_flow_next(&b)->dport == 4 && rds_flow_next(&b)->sequence == 2);
+	rds_flow_cancel(&a, 0, NULL, NULL, false, done, &nr_done);
+	rds_flow_cancel(&b, 0, NULL, NULL, false, done, &nr_done);
+	CHECK(nr_done == 4);
+}
+
 /* --- congestion --- */
 
 static struct rsp_addr address(const char *text)
@@ -228,6 +389,11 @@ static const struct test_case cases[] = {
 	{ "-", "a connection that ends and begins again", ends_and_begins_again },
 	{ "-", "messages that are cancelled", cancelled },
 	{ "-", "arrivals that are old, and a peer that begins anew", arrivals },
+	{ "-", "private data", private_data_of_both_families },
+	{ "-", "checksums", checksums },
+	{ "-", "fragments", fragments },
+	{ "-", "credits of two ends", credits_of_two_ends },
+	{ "-", "messages that change the transport", another_transport },
 	{ "-", "congestion maps", maps },
 };
 

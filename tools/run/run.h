@@ -108,5 +108,6 @@ int run_cmd_replay(int argc, char **argv);
 int run_cmd_explain(int argc, char **argv);
 int run_cmd_fabric(int argc, char **argv);
 int run_cmd_rpcrdma(int argc, char **argv);
+int run_cmd_srp(int argc, char **argv);
 
 #endif

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define PORT_MS 5000 /* the fabric process sends a port at once; a stopped one must not stop its visitors for good */
+#define PORT_MS 20000 /* the fabric process sends a port when it has a processor; a stopped one must not stop its visitors for good */
 #define PHYS_DISABLED 3
 #define MAX_MSG_SZ (1u << 30)
 

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A fabric process answers a hello at once; one that has stopped must not stop its visitors for good. */
-#define HELLO_MS 5000
+/* A fabric process answers a hello when it has a processor; one that has stopped must not stop its visitors for good. */
+#define HELLO_MS 20000
 
 #define HEAD offsetof(struct att_msg, u)
 

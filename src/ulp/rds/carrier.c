@@ -30,5 +30,6 @@ int main(void)
 		if (rds_node_has_socks(&node))
 			left_at = ulp_now_ms();
 	}
+	rds_node_leave(&node);
 	return 0;
 }

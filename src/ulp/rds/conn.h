@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A connection: all messages between one local address and one peer's, of whatever sockets and ports. The carrier has it
- * once for each pair of addresses, and keeps it, and with it the numbers of its messages, as long as it lives; the
+ * once for each pair of addresses and transport, and keeps it, and with it the numbers of its messages, as long as it lives; the
  * transport below connects, loses that and connects again.
  */
 #ifndef ULP_RDS_CONN_H
@@ -15,7 +15,7 @@ struct rds_node;
 struct rds_conn;
 struct rds_map;
 
-/* What carries the messages of a connection. TCP today; RDMA joins by a table of its own. */
+/* What carries the messages of a connection: TCP or RDMA. */
 struct rds_transport {
 	const char *name;               /* as RDS_INFO_CONNECTIONS names it */
 	int type;                       /* RDS_TRANS_* of Linux */
@@ -26,6 +26,8 @@ struct rds_transport {
 	bool (*is_up)(const struct rds_conn *c);
 	/* Takes what arrives again, after rds_node_arrived() has returned false. */
 	void (*resume)(struct rds_conn *c);
+	/* The carrier ends: lets the peer know. */
+	void (*leave)(struct rds_conn *c);
 };
 
 /* What is being sent. */
@@ -46,6 +48,7 @@ struct rds_conn {
 	struct rds_map *peer_map;
 	bool map_due;                   /* our map has to be sent before anything else */
 	bool paused;                    /* a socket's queue is full */
+	bool has_stood;                 /* the transport has had a connection */
 };
 
 #endif

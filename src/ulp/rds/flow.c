@@ -61,6 +61,25 @@ struct rds_message *rds_flow_next(const struct rds_flow *f)
 	return ut_list_first(&f->waiting, struct rds_message, node);
 }
 
+bool rds_flow_is_last(const struct rds_flow *f)
+{
+	return !ut_list_empty(&f->waiting) && f->waiting.next == f->waiting.prev;
+}
+
+void rds_flow_move(struct rds_flow *from, struct rds_flow *to)
+{
+	struct rds_message *m, *tmp;
+
+	ut_list_each_safe(m, tmp, &from->waiting, node) {
+		if (!m->either)
+			continue;
+		ut_list_del(&m->node);
+		from->bytes -= m->len;
+		from->nr--;
+		rds_flow_queue(to, m);
+	}
+}
+
 void rds_flow_sent(struct rds_flow *f, uint64_t end)
 {
 	struct rds_message *m = rds_flow_next(f);

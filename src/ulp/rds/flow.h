@@ -27,11 +27,12 @@ struct rds_message {
 	struct ut_list node;
 	uint64_t sequence;
 	uint64_t sender;        /* number of the socket that is charged for it; 0: none */
-	uint64_t end;           /* place of its end in the transport's stream, once it has been sent */
+	uint64_t end;           /* once it has been sent: place of its end in the stream of TCP, or its number over RDMA */
 	uint32_t len;
 	uint16_t sport, dport;
 	uint16_t paths;         /* extension of a pong */
 	bool retransmitted;
+	bool either;            /* its sender has chosen no transport */
 	uint8_t data[];
 };
 
@@ -53,6 +54,11 @@ struct rds_message *rds_message_new(uint32_t len);
 
 /* Numbers the message and appends it to those that wait; it is the flow's from now on. */
 void rds_flow_queue(struct rds_flow *f, struct rds_message *m);
+/* Returns true if one message waits and no more. */
+bool rds_flow_is_last(const struct rds_flow *f);
+/* Moves the waiting messages that either transport may carry to a flow of the other one, which numbers them. Nothing of `from` has
+ * been sent before. */
+void rds_flow_move(struct rds_flow *from, struct rds_flow *to);
 /* The message to be sent next, or NULL. It stays where it is until rds_flow_sent(). */
 struct rds_message *rds_flow_next(const struct rds_flow *f);
 /* The first waiting message has been given to the transport, whose stream it ends at `end`. */

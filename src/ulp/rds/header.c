@@ -7,6 +7,12 @@ const char *const rds_rules[RDS_NR_VERDICTS] = {
 	[RDS_GOOD] = "nothing",
 	[RDS_LONG] = "a message is longer than 1 MiB",
 	[RDS_BAD_MAP] = "a congestion map has not 8192 octets",
+	[RDS_SHORT] = "a packet is shorter than a header",
+	[RDS_BAD_SUM] = "the checksum of a header is wrong",
+	[RDS_BAD_FRAGMENT] = "a fragment does not belong to the message that has begun, or has another length than its place asks for",
+	[RDS_NO_PRIVATE] = "a connection is requested or answered without the private data of RDS",
+	[RDS_BAD_VERSION] = "another protocol version than 3.1",
+	[RDS_OTHER_ADDRESS] = "the private data of a request name other addresses than those of its connection",
 	[RDS_NO_ROOM] = "there is no memory for a message",
 };
 
@@ -93,4 +99,26 @@ void rds_header_put(uint8_t out[WIRE_RDS_HEADER_LEN], const struct rds_header *h
 	wire_set_RDS_HEADER_retransmitted(out, h->retransmitted);
 	wire_set_RDS_HEADER_credits(out, h->credits);
 	wire_set_RDS_HEADER_extensions(out, ext);
+}
+
+/* The sum of RFC 1071 over the whole header: all ones if its checksum is right. */
+static uint16_t sum_of(const uint8_t *in)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < WIRE_RDS_HEADER_LEN; i += 2)
+		sum += wire_get16(in + i);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)(sum + (sum >> 16));
+}
+
+void rds_header_sum(uint8_t out[WIRE_RDS_HEADER_LEN])
+{
+	wire_set_RDS_HEADER_checksum(out, 0);
+	wire_set_RDS_HEADER_checksum(out, (uint16_t)~sum_of(out));
+}
+
+bool rds_header_sum_is_right(const uint8_t in[WIRE_RDS_HEADER_LEN])
+{
+	return !wire_get_RDS_HEADER_checksum(in) || sum_of(in) == 0xffff;
 }

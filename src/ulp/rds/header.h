@@ -26,6 +26,12 @@ enum rds_verdict {
 	RDS_GOOD,
 	RDS_LONG,
 	RDS_BAD_MAP,
+	RDS_SHORT,
+	RDS_BAD_SUM,
+	RDS_BAD_FRAGMENT,
+	RDS_NO_PRIVATE,
+	RDS_BAD_VERSION,
+	RDS_OTHER_ADDRESS,
 	RDS_NO_ROOM,                    /* no fault of the peer: there is no memory */
 	RDS_NR_VERDICTS
 };
@@ -35,7 +41,11 @@ extern const char *const rds_rules[RDS_NR_VERDICTS];
 
 /* Reads a header. Extensions of an unknown type end the list, as in Linux. */
 enum rds_verdict rds_header_get(struct rds_header *ret, const uint8_t in[WIRE_RDS_HEADER_LEN]);
-/* Writes a header without checksum, which only RDMA has. */
+/* Writes a header without checksum. */
 void rds_header_put(uint8_t out[WIRE_RDS_HEADER_LEN], const struct rds_header *h);
+
+/* The checksum, which only RDMA has: that of RFC 1071 over the header. As in Linux a zero says that there is none. */
+void rds_header_sum(uint8_t out[WIRE_RDS_HEADER_LEN]);
+bool rds_header_sum_is_right(const uint8_t in[WIRE_RDS_HEADER_LEN]);
 
 #endif

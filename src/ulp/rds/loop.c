@@ -87,13 +87,20 @@ void rds_watch_set(struct rds_loop *l, struct rds_watch *w, uint32_t events)
 		w->events = events;
 }
 
+void rds_watch_forget(struct rds_loop *l, struct rds_watch *w)
+{
+	if (w->fd >= 0)
+		epoll_ctl(l->epfd, EPOLL_CTL_DEL, w->fd, NULL);
+	w->fd = -1;
+}
+
 void rds_watch_close(struct rds_loop *l, struct rds_watch *w)
 {
-	if (w->fd < 0)
-		return;
-	epoll_ctl(l->epfd, EPOLL_CTL_DEL, w->fd, NULL);
-	close(w->fd);
-	w->fd = -1;
+	int fd = w->fd;
+
+	rds_watch_forget(l, w);
+	if (fd >= 0)
+		close(fd);
 }
 
 void rds_loop_round(struct rds_loop *l, int most_ms)

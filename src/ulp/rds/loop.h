@@ -36,8 +36,9 @@ void rds_loop_round(struct rds_loop *l, int most_ms);
 /* Watches w->fd for w->events. Returns 0 or a negative errno. */
 int rds_watch_add(struct rds_loop *l, struct rds_watch *w);
 void rds_watch_set(struct rds_loop *l, struct rds_watch *w, uint32_t events);
-/* Closes the descriptor, if there is one. */
+/* Closes the descriptor, if there is one; or leaves it to its owner. */
 void rds_watch_close(struct rds_loop *l, struct rds_watch *w);
+void rds_watch_forget(struct rds_loop *l, struct rds_watch *w);
 
 void rds_timer_init(struct rds_timer *t, void (*fire)(struct rds_timer *t));
 /* Begins anew, or leaves an earlier deadline as it is with rds_timer_by(). */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/node.h"
 
+#include "ulp/rds/choose.h"
 #include "ulp/rds/say.h"
-#include "ulp/rds/tcp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/rds.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -35,47 +35,6 @@ int rds_addr_order(const struct rsp_addr *a, const struct rsp_addr *b)
 const char *rds_addr_text(char to[RDS_ADDR_TEXT], const struct rsp_addr *a)
 {
 	return inet_ntop(a->family, a->addr, to, RDS_ADDR_TEXT) ? to : "?";
-}
-
-struct rds_listener *rds_listener_find(struct rds_node *n, const struct rsp_addr *addr)
-{
-	struct rds_listener *h;
-
-	ut_list_each(h, &n->listeners, node_entry)
-		if (rds_same_addr(&h->addr, addr))
-			return h;
-	return NULL;
-}
-
-static void listener_ready(struct rds_watch *w, uint32_t events)
-{
-	struct rds_listener *h = ut_container(w, struct rds_listener, watch);
-
-	rds_tcp_accept(h->node, w->fd, &h->addr);
-}
-
-int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr)
-{
-	struct rds_listener *h = rds_listener_find(n, addr) ? NULL : calloc(1, sizeof(*h));
-	char text[RDS_ADDR_TEXT];
-	int r;
-
-	if (!h)
-		return rds_listener_find(n, addr) ? 0 : -ENOMEM;
-	*h = (struct rds_listener){ .node = n, .addr = *addr, .map = rds_map_make(n->maps, addr) };
-	h->addr.port = 0;
-	h->watch = (struct rds_watch){ rds_tcp_listen(addr), EPOLLIN, listener_ready };
-	r = h->watch.fd < 0 ? h->watch.fd : !h->map ? -ENOBUFS : rds_watch_add(&n->loop, &h->watch);
-	if (!r) {
-		ut_list_add_tail(&n->listeners, &h->node_entry);
-		return 0;
-	}
-	if (r == -EADDRINUSE)
-		rds_say("RDS address %s: TCP port %u is taken: no socket can be bound there; use another address, as each user "
-			"and Linux's rds_tcp need one of their own", rds_addr_text(text, addr), WIRE_RDS_TCP_PORT);
-	rds_watch_close(&n->loop, &h->watch);
-	free(h);
-	return r;
 }
 
 struct rds_sock *rds_node_find(struct rds_node *n, const struct rsp_addr *addr)
@@ -109,6 +68,8 @@ int rds_node_bind(struct rds_node *n, struct rds_sock *s, struct rsp_addr *addr)
 {
 	int r = s->bound.family ? -EINVAL : rds_listener_open(n, addr);
 
+	if (!r && s->transport == RDS_TRANS_IB)
+		r = rds_listener_want_rdma(n, addr);
 	if (r)
 		return r;
 	if (addr->port ? rds_node_find(n, addr) != NULL : !choose_port(n, addr))
@@ -119,19 +80,21 @@ int rds_node_bind(struct rds_node *n, struct rds_sock *s, struct rsp_addr *addr)
 
 /* --- connections --- */
 
-static struct rds_conn *find_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer)
+struct rds_conn *rds_node_find_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
+				    const struct rds_transport *via)
 {
 	struct rds_conn *c;
 
 	ut_list_each(c, &n->conns, node_entry)
-		if (rds_same_addr(&c->local, local) && rds_same_addr(&c->peer, peer))
+		if (c->via == via && rds_same_addr(&c->local, local) && rds_same_addr(&c->peer, peer))
 			return c;
 	return NULL;
 }
 
-struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer)
+struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
+			       const struct rds_transport *via)
 {
-	struct rds_conn *c = find_conn(n, local, peer);
+	struct rds_conn *c = rds_node_find_conn(n, local, peer, via);
 	struct rds_map *map;
 	char text[RDS_ADDR_TEXT];
 
@@ -142,10 +105,10 @@ struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local,
 		rds_say("RDS peer %s: the carrier has %u connections: there is none to this one; end programs that use RDS, or "
 			"use another user", rds_addr_text(text, peer), n->nr_conns);
 	n->has_refused |= !map; /* each of its messages comes here */
-	c = map ? rds_tcp.make() : NULL;
+	c = map ? via->make() : NULL;
 	if (!c)
 		return NULL;
-	c->via = &rds_tcp;
+	c->via = via;
 	c->node = n;
 	c->local = *local;
 	c->peer = *peer;
@@ -216,12 +179,13 @@ int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr 
 		deliver_here(n, s, to, m);
 		return 0;
 	}
-	c = rds_node_conn(n, &s->bound, to);
+	c = rds_choose(n, s, to);
 	if (!c) {
 		rds_node_done(n, m);
 		free(m);
 		return -ENOBUFS;
 	}
+	m->either = s->transport == (int)RDS_TRANS_NONE;
 	rds_flow_queue(&c->flow, m);
 	c->via->kick(c);
 	return 0;
@@ -361,4 +325,12 @@ bool rds_node_has_messages(const struct rds_node *n)
 		if (c->flow.nr)
 			return true;
 	return false;
+}
+
+void rds_node_leave(struct rds_node *n)
+{
+	struct rds_conn *c;
+
+	ut_list_each(c, &n->conns, node_entry)
+		c->via->leave(c);
 }

@@ -15,6 +15,7 @@
 
 #include "ulp/rds/cong.h"
 #include "ulp/rds/conn.h"
+#include "ulp/rds/listener.h"
 #include "ulp/rds/loop.h"
 #include "ulp/rds/sock.h"
 
@@ -31,15 +32,6 @@ struct rds_counters {
 #undef RDS_COUNTER_FIELD
 };
 
-/* A local address at which the carrier takes connections. */
-struct rds_listener {
-	struct rds_watch watch;
-	struct ut_list node_entry;      /* rds_node.listeners */
-	struct rds_node *node;
-	struct rsp_addr addr;           /* without port */
-	struct rds_map *map;            /* congestion of its ports */
-};
-
 struct rds_node {
 	struct rds_loop loop;
 	struct rds_maps *maps;          /* mapped from maps_fd */
@@ -54,6 +46,8 @@ struct rds_node {
 
 /* Returns 0 or a negative errno. */
 int rds_node_init(struct rds_node *n);
+/* Ends the connections. */
+void rds_node_leave(struct rds_node *n);
 /* Work that is left: sockets of programs; messages that a peer has yet to acknowledge. */
 bool rds_node_has_socks(const struct rds_node *n);
 bool rds_node_has_messages(const struct rds_node *n);
@@ -64,9 +58,6 @@ int rds_addr_order(const struct rsp_addr *a, const struct rsp_addr *b);
 
 /* --- addresses --- */
 
-struct rds_listener *rds_listener_find(struct rds_node *n, const struct rsp_addr *addr);
-/* Listens at an address, unless this is done. Returns 0 or a negative errno: -EADDRINUSE: another user has it. */
-int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr);
 /* The socket that is bound there, or NULL. Port in network order, as in every struct rsp_addr. */
 struct rds_sock *rds_node_find(struct rds_node *n, const struct rsp_addr *addr);
 /* Binds a socket; port 0 becomes one that is free. Returns 0 or a negative errno. */
@@ -78,8 +69,12 @@ int rds_node_bind(struct rds_node *n, struct rds_sock *s, struct rsp_addr *addr)
 int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m);
 /* Drops a socket's messages that are to go to an address, or to all with NULL. */
 void rds_node_cancel(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to);
-/* The connection of these addresses, made if there is none; NULL: there are too many, or no memory. */
-struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer);
+/* The connection of these addresses by a transport, or NULL. */
+struct rds_conn *rds_node_find_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
+				    const struct rds_transport *via);
+/* The same, made if there is none; NULL: there are too many, or no memory. */
+struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
+			       const struct rds_transport *via);
 /* A message has arrived; it is the node's from now on. Returns false if no more is to be taken before resume(). */
 bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds_message *m);
 /* A congestion map has arrived. */

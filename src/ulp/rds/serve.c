@@ -60,13 +60,21 @@ static int set(struct rds_sock *s, const struct rds_request *q)
 	case SO_RDS_TRANSPORT:
 		if (s->bound.family || s->transport != (int)RDS_TRANS_NONE)
 			return -EOPNOTSUPP;
-		if (q->value != RDS_TRANS_TCP)
+		if (q->value < 0 || q->value >= RDS_TRANS_COUNT)
+			return -EINVAL;
+		if (q->value != RDS_TRANS_TCP && q->value != RDS_TRANS_IB)
 			return -ENOPROTOOPT;
 		s->transport = (int)q->value;
 		return 0;
 	default:
 		return -ENOPROTOOPT;
 	}
+}
+
+/* What a bound socket that has chosen nothing has got. */
+static int preferred(const struct rds_sock *s)
+{
+	return rds_listener_prefers_rdma(s->node, &s->bound) ? RDS_TRANS_IB : RDS_TRANS_TCP;
 }
 
 static int get(const struct rds_sock *s, const struct rds_request *q, struct rds_answer *a)
@@ -76,7 +84,7 @@ static int get(const struct rds_sock *s, const struct rds_request *q, struct rds
 		a->value = s->recverr;
 		return 0;
 	case SO_RDS_TRANSPORT:
-		a->value = s->bound.family ? (int)RDS_TRANS_TCP : s->transport;
+		a->value = s->transport == (int)RDS_TRANS_NONE && s->bound.family ? preferred(s) : s->transport;
 		return 0;
 	default:
 		return -ENOPROTOOPT;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/tcp.h"
 
+#include "ulp/rds/choose.h"
 #include "ulp/rds/exchange.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/say.h"
-#include "ulp/rds/tcp_state.h"
+#include "ulp/rds/tcp_receive.h"
+#include "ulp/rds/tcp_send.h"
+#include "ulp/rds/tcp_socket.h"
 
 #include <errno.h>
 #include <linux/rds.h>
@@ -14,6 +17,7 @@
 
 #define RETRY_MS 10                     /* the first one; each further attempt waits twice as long */
 #define RETRY_MOST_MS 1000
+#define LIMIT_OF_CHOICE_MS 2000         /* of an attempt where RDMA may do */
 #define CALL_BACK_MS 1000               /* for a smaller address to connect */
 
 struct rds_tcp *rds_tcp_of(const struct rds_conn *c)
@@ -36,7 +40,7 @@ static void begin_connect(struct rds_tcp *t);
  */
 static bool has_work(const struct rds_tcp *t)
 {
-	return rds_flow_next(&t->c.flow) || (t->has_stood && rds_addr_order(&t->c.local, &t->c.peer) < 0);
+	return rds_flow_next(&t->c.flow) || (t->c.has_stood && rds_addr_order(&t->c.local, &t->c.peer) < 0);
 }
 
 static void retry_later(struct rds_tcp *t)
@@ -64,6 +68,7 @@ static void lose(struct rds_tcp *t)
 static void lost(struct rds_tcp *t)
 {
 	lose(t);
+	rds_choose_again(&t->c);
 	if (has_work(t))
 		retry_later(t);
 }
@@ -84,9 +89,10 @@ static void broke_rule(struct rds_tcp *t, enum rds_verdict v)
 static void stand(struct rds_tcp *t)
 {
 	t->state = RDS_TCP_UP;
-	t->has_stood = t->c.map_due = true;
+	t->c.has_stood = t->c.map_due = true;
 	t->retry_ms = RETRY_MS;
 	rds_timer_stop(&t->retry);
+	rds_choose_stood(&t->c);
 	rds_tcp_transmit(t);
 }
 
@@ -139,6 +145,8 @@ static void retry_due(struct rds_timer *timer)
 
 	if (t->state == RDS_TCP_CALLED)
 		t->state = RDS_TCP_DOWN;
+	if (t->state == RDS_TCP_CONNECTING)
+		lost(t);
 	if (t->state == RDS_TCP_DOWN && has_work(t))
 		begin_connect(t);
 }
@@ -150,10 +158,11 @@ static void begin_connect(struct rds_tcp *t)
 	t->watch = (struct rds_watch){ fd < 0 ? -1 : fd, EPOLLOUT, ready };
 	if (fd >= 0 && !rds_watch_add(rds_tcp_loop(t), &t->watch)) {
 		t->state = RDS_TCP_CONNECTING;
+		if (rds_choose_may(&t->c))
+			rds_timer_set(rds_tcp_loop(t), &t->retry, LIMIT_OF_CHOICE_MS);
 		return;
 	}
-	rds_watch_close(rds_tcp_loop(t), &t->watch);
-	retry_later(t);
+	lost(t);
 }
 
 /* --- what the listener has --- */
@@ -188,7 +197,7 @@ void rds_tcp_accept(struct rds_node *n, int listener, const struct rsp_addr *loc
 	rsp_addr_from(&peer, (const struct sockaddr *)&from);
 	peer.port = 0;
 	/* Messages within a carrier take no connection. */
-	c = rds_listener_find(n, &peer) ? NULL : rds_node_conn(n, local, &peer);
+	c = rds_listener_find(n, &peer) ? NULL : rds_node_conn(n, local, &peer, &rds_tcp);
 	if (c && rds_addr_order(&peer, local) < 0) {
 		rds_tcp_tune(fd);
 		replace(rds_tcp_of(c), fd);
@@ -238,7 +247,12 @@ static void resume(struct rds_conn *c)
 		rds_tcp_watch(t, t->c.out.begun);
 }
 
+static void leave(struct rds_conn *c)
+{
+	lose(rds_tcp_of(c));
+}
+
 const struct rds_transport rds_tcp = {
 	.name = "tcp", .type = RDS_TRANS_TCP, .make = make, .kick = kick, .is_up = is_up,
-	.resume = resume,
+	.resume = resume, .leave = leave,
 };

@@ -19,8 +19,9 @@
 
 extern const struct rds_transport rds_tcp;
 
-/* A socket that listens at an address. Returns it or a negative errno. */
-int rds_tcp_listen(const struct rsp_addr *addr);
+/* A socket that is bound to an address, and has it listen. Each returns a negative errno on failure. */
+int rds_tcp_bind(const struct rsp_addr *addr);
+int rds_tcp_listen(int fd);
 /* Takes a connection that waits at the listener of a local address. */
 void rds_tcp_accept(struct rds_node *n, int listener, const struct rsp_addr *local);
 

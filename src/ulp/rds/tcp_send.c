@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ulp/rds/tcp_state.h"
+#include "ulp/rds/tcp_send.h"
 
 #include "ulp/rds/exchange.h"
 #include "ulp/rds/node.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "ulp/rds/tcp_state.h"
+#include "ulp/rds/tcp_socket.h"
 
 #include "ulp/rds/tcp.h"
 
@@ -46,7 +46,7 @@ int rds_tcp_dial(const struct rds_conn *c)
 	return r;
 }
 
-int rds_tcp_listen(const struct rsp_addr *addr)
+int rds_tcp_bind(const struct rsp_addr *addr)
 {
 	struct rsp_addr at = *addr;
 	struct sockaddr_storage ss;
@@ -59,12 +59,17 @@ int rds_tcp_listen(const struct rsp_addr *addr)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&ss, len) || listen(fd, 64))
+	if (bind(fd, (struct sockaddr *)&ss, len))
 		r = -errno;
 	if (!r)
 		return fd;
 	close(fd);
 	return r;
+}
+
+int rds_tcp_listen(int fd)
+{
+	return listen(fd, 64) ? -errno : 0;
 }
 
 void rds_tcp_refuse(int fd)

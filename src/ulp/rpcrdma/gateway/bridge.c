@@ -14,7 +14,7 @@ struct bridge {
 	struct rpg_tcp tcp;
 	struct rpr_buf *blocked;   /* a call that waits for credits */
 	bool starved;              /* no buffer is free */
-	char from[RPG_TEXT_MAX], to[RPG_TEXT_MAX];
+	char from[ULP_ADDR_TEXT_MAX], to[ULP_ADDR_TEXT_MAX];
 };
 
 static void from_rdma(void *user, struct rpr_buf *buf)
@@ -209,8 +209,8 @@ void rpg_bridge(struct rpg_client *client)
 {
 	struct bridge b = { 0 };
 
-	rpg_addr_text(b.from, &client->from);
-	rpg_addr_text(b.to, &client->conf->to.addr);
+	ulp_addr_text(b.from, &client->from);
+	ulp_addr_text(b.to, &client->conf->to.addr);
 	if (client->is_rdma)
 		rdma_to_tcp(client, &b);
 	else

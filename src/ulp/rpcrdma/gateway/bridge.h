@@ -7,6 +7,7 @@
 #ifndef ULP_RPCRDMA_GATEWAY_BRIDGE_H
 #define ULP_RPCRDMA_GATEWAY_BRIDGE_H
 
+#include "ulp/place.h"
 #include "ulp/rpcrdma/gateway/place.h"
 #include "ulp/listen.h"
 #include "ulp/rpcrdma/conn.h"
@@ -15,7 +16,7 @@
 
 struct rpg_conf {
 	struct rpg_place listen, to;
-	struct rpg_allow allow;
+	struct ulp_allow allow;
 	struct rpr_conf rdma;
 	bool counts;
 	unsigned max_conns;

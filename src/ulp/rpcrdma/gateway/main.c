@@ -72,7 +72,7 @@ static void take_option(int option)
 	case LISTEN: place("--listen", &conf.listen, optarg); break;
 	case TO: place("--to", &conf.to, optarg); break;
 	case ALLOW:
-		if (!rpg_allow_add(&conf.allow, optarg))
+		if (!ulp_allow_add(&conf.allow, optarg))
 			stop("--allow", "it is no address or network, or there are more than 64");
 		break;
 	case CREDITS: conf.rdma.credits = number("--credits", optarg, 1, 1024); break;
@@ -100,14 +100,14 @@ static void read_options(int argc, char **argv)
 		stop(conf.to.len ? "--listen" : "--to", "it is missing");
 	if (conf.listen.is_rdma == conf.to.is_rdma)
 		stop("--listen, --to", "one of them begins with rdma:, the other one with tcp:");
-	if (!rpg_is_loopback(&conf.listen.addr) && !conf.allow.nr)
+	if (!ulp_is_loopback(&conf.listen.addr) && !conf.allow.nr)
 		stop("--listen", "other hosts reach this address, and --allow names none that may connect");
 }
 
 static void open_listener(void)
 {
 	struct sockaddr_storage at = conf.listen.addr;
-	char why[ULP_WHY_MAX] = "", text[RPG_TEXT_MAX];
+	char why[ULP_WHY_MAX] = "", text[ULP_ADDR_TEXT_MAX];
 
 	if (conf.listen.is_rdma) {
 		listener = ulp_listen((struct sockaddr *)&at, RDMA_PS_TCP, -1, MAX_CONNS);
@@ -120,10 +120,10 @@ static void open_listener(void)
 	}
 	if (*why) {
 		fprintf(stderr, "dapple rpcrdma: cannot listen at %s (%s): no gateway is started; name an address of this "
-			"host and a free port; see dapple doctor\n", rpg_addr_text(text, &at), why);
+			"host and a free port; see dapple doctor\n", ulp_addr_text(text, &at), why);
 		exit(1);
 	}
-	printf("listening at %s:%s\n", conf.listen.is_rdma ? "rdma" : "tcp", rpg_addr_text(text, &at));
+	printf("listening at %s:%s\n", conf.listen.is_rdma ? "rdma" : "tcp", ulp_addr_text(text, &at));
 	fflush(stdout);
 }
 
@@ -154,9 +154,9 @@ static void *serve(void *arg)
 
 static void refuse(struct rpg_client *client, const char *why, const char *remedy)
 {
-	char text[RPG_TEXT_MAX];
+	char text[ULP_ADDR_TEXT_MAX];
 
-	fprintf(stderr, "dapple rpcrdma: client %s: %s: it is refused; %s\n", rpg_addr_text(text, &client->from), why, remedy);
+	fprintf(stderr, "dapple rpcrdma: client %s: %s: it is refused; %s\n", ulp_addr_text(text, &client->from), why, remedy);
 	if (client->is_rdma)
 		ulp_request_refuse(&client->request);
 	else
@@ -170,7 +170,7 @@ static void start(struct rpg_client *client)
 	pthread_t thread;
 	int r;
 
-	if (!rpg_may_connect(&conf.allow, &client->from)) {
+	if (!ulp_may_connect(&conf.allow, &client->from)) {
 		refuse(client, "its address is not in the allow list", "permit it by --allow");
 		return;
 	}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The sockets of RDS over TCP. */
+#ifndef ULP_RDS_TCP_SOCKET_H
+#define ULP_RDS_TCP_SOCKET_H
+
+#include "ulp/rds/conn.h"
+
+/* A socket that connects from the local address to the peer's. Returns it or a negative errno. */
+int rds_tcp_dial(const struct rds_conn *c);
+/* Options of every connection. */
+void rds_tcp_tune(int fd);
+/* Ends a TCP connection without a trace at this end: nothing was sent on it. */
+void rds_tcp_refuse(int fd);
+/* The error of a socket that has tried to connect, or 0. */
+int rds_tcp_error(int fd);
+
+#endif
