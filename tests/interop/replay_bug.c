@@ -38,7 +38,7 @@ static struct rdma_cm_id *make(const char *port, const char *address)
 		.cap = { .max_send_wr = AT_ONCE, .max_recv_wr = 2 * MESSAGES, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = NULL;
 
 	if (rdma_getaddrinfo(address, port, &hints, &ai) || rdma_create_ep(&id, ai, NULL, &attr))
 		fail("rdma_create_ep");
@@ -49,7 +49,7 @@ static struct rdma_cm_id *make(const char *port, const char *address)
 static int serve(struct rdma_cm_id *listener)
 {
 	static uint8_t room[2 * MESSAGES][BYTES];
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = NULL;
 	struct ibv_wc wc[AT_ONCE];
 	struct ibv_mr *mr;
 	int seen = 0, n;
