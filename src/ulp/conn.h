@@ -46,6 +46,12 @@ int ulp_adopt(struct ulp_conn *u, struct rdma_cm_id *id);
 int ulp_await(struct ulp_conn *u, enum rdma_cm_event_type wanted, int timeout_ms);
 /* Takes the events that have come. */
 int ulp_take_events(struct ulp_conn *u);
+/* An event that ulp_await() alone waits for, and the end of the quiet time behind a connection: nothing to do in take_event(). */
+static inline bool ulp_is_step(const struct rdma_cm_event *ev)
+{
+	return ev->event == RDMA_CM_EVENT_ADDR_RESOLVED || ev->event == RDMA_CM_EVENT_ROUTE_RESOLVED ||
+	       ev->event == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+}
 /* Ends the connection for an event that the protocol does not expect; `otherwise` is the errno where it has none. */
 int ulp_unexpected(struct ulp_conn *u, const struct rdma_cm_event *ev, int otherwise);
 

@@ -16,11 +16,9 @@ static int take_event(struct ulp_conn *u, const struct rdma_cm_event *ev)
 {
 	struct rpr_conn *c = (struct rpr_conn *)u;
 
-	switch (ev->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	if (ulp_is_step(ev))
 		return 0;
+	switch (ev->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		if (c->client)
 			take_private(c, ev->param.conn.private_data, ev->param.conn.private_data_len);

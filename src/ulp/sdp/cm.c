@@ -29,11 +29,9 @@ static int take_event(struct ulp_conn *u, const struct rdma_cm_event *ev)
 {
 	struct sdp_conn *c = (struct sdp_conn *)u;
 
-	switch (ev->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	if (ulp_is_step(ev))
 		return 0;
+	switch (ev->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		c->established = true;
 		return c->active ? take_ack(c, ev) : 0;

@@ -296,11 +296,9 @@ static int take_event(struct ulp_conn *u, const struct rdma_cm_event *ev)
 {
 	struct srp_session *s = (struct srp_session *)u;
 
-	switch (ev->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	if (ulp_is_step(ev))
 		return 0;
+	switch (ev->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		s->ch.established = true;
 		return take_accepted(s, ev->param.conn.private_data, ev->param.conn.private_data_len);

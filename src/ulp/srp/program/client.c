@@ -220,7 +220,9 @@ static bool has_more(const struct work *w)
 	return !w->o->has_len && read_file(w->fd, &octet, 1) > 0;
 }
 
-static int write_disk(struct work *w)
+/* Calls `piece` for each piece of the file and its place on the disk. Returns 0 if the range and the file end together, what
+ * `piece` returned, or 1 and the cause is said. */
+static int each_piece(struct work *w, int (*piece)(struct work *w, size_t n, uint64_t at), uint64_t *ret_octets)
 {
 	uint64_t left, at = w->o->offset;
 	int r = check_range(w, &left);
@@ -229,8 +231,7 @@ static int write_disk(struct work *w)
 	if (!r)
 		r = open_file(w, O_RDONLY);
 	while (!r && left && (n = next_piece(w, left)) > 0) {
-		if (srp_disk_write(w->d, w->at, (size_t)n, at))
-			return failed(w->o, srp_disk_why(w->d));
+		r = piece(w, (size_t)n, at);
 		at += (uint64_t)n;
 		left -= (uint64_t)n;
 	}
@@ -238,45 +239,48 @@ static int write_disk(struct work *w)
 		return file_failed(w->o, (int)-n);
 	if (!r && !left && has_more(w))
 		return file_failed(w->o, EFBIG);
-	if (!r && srp_disk_flush(w->d))
-		return failed(w->o, srp_disk_why(w->d));
-	if (!r)
-		printf("%llu octets are written\n", (unsigned long long)(at - w->o->offset));
+	*ret_octets = at - w->o->offset;
 	return r;
 }
 
-static int differ(uint64_t at, const uint8_t *a, const uint8_t *b)
+static int write_piece(struct work *w, size_t n, uint64_t at)
+{
+	return srp_disk_write(w->d, w->at, n, at) ? failed(w->o, srp_disk_why(w->d)) : 0;
+}
+
+static int write_disk(struct work *w)
+{
+	uint64_t octets;
+	int r = each_piece(w, write_piece, &octets);
+
+	if (!r && srp_disk_flush(w->d))
+		return failed(w->o, srp_disk_why(w->d));
+	if (!r)
+		printf("%llu octets are written\n", (unsigned long long)octets);
+	return r;
+}
+
+static int verify_piece(struct work *w, size_t n, uint64_t at)
 {
 	size_t i = 0;
 
-	while (a[i] == b[i])
+	if (srp_disk_read(w->d, w->other, n, at))
+		return failed(w->o, srp_disk_why(w->d));
+	if (!memcmp(w->at, w->other, n))
+		return 0;
+	while (w->at[i] == w->other[i])
 		i++;
-	printf("octet %llu differs: %02x in the file, %02x on the disk\n", (unsigned long long)(at + i), a[i], b[i]);
+	printf("octet %llu differs: %02x in the file, %02x on the disk\n", (unsigned long long)(at + i), w->at[i], w->other[i]);
 	return 1;
 }
 
 static int verify_disk(struct work *w)
 {
-	uint64_t left, at = w->o->offset;
-	int r = check_range(w, &left);
-	ssize_t n = 1;
+	uint64_t octets;
+	int r = each_piece(w, verify_piece, &octets);
 
 	if (!r)
-		r = open_file(w, O_RDONLY);
-	while (!r && left && (n = next_piece(w, left)) > 0) {
-		if (srp_disk_read(w->d, w->other, (size_t)n, at))
-			return failed(w->o, srp_disk_why(w->d));
-		if (memcmp(w->at, w->other, (size_t)n))
-			return differ(at, w->at, w->other);
-		at += (uint64_t)n;
-		left -= (uint64_t)n;
-	}
-	if (n < 0)
-		return file_failed(w->o, (int)-n);
-	if (!r && !left && has_more(w))
-		return file_failed(w->o, EFBIG);
-	if (!r)
-		printf("%llu octets are equal\n", (unsigned long long)(at - w->o->offset));
+		printf("%llu octets are equal\n", (unsigned long long)octets);
 	return r;
 }
 
