@@ -125,8 +125,9 @@ others = max(others, busy())
 rate = float(re.search(r"^\s*65536\s+\d+\s+\S+\s+(\S+)", out, re.M)[1]) if check("65536" in out, "ib_send_bw", out[-400:]) else 0
 print("MB/s over a link of 2 Gb/s:", rate, "beside others' share of the processors", round(others, 2))
 # The window is a few packets, and each round trip takes the turns of four processes: beside other programs a low rate is the
-# scheduler's, on a machine of our own it is the link's and the connection's.
-check((100 if others < 0.15 else 0) < rate < 260, "MB/s over a link of 2 Gb/s:", rate, "others", others)
+# scheduler's. On a machine of our own it is the fabric's, which writes each packet into the capture four times (48 MB/s; the
+# link's, 228, without --capture).
+check((20 if others < 0.15 else 0) < rate < 260, "MB/s over a link of 2 Gb/s:", rate, "others", others)
 # Datagrams know no notifications of congestion: they fill the buffers back to their source.
 pair("ib_send_bw -c UD -s 4096 -n 5000 -F", b_ends=False)
 spine = queues()[("spine1", FORTH[2][0][1], 0)]
