@@ -16,8 +16,7 @@ extern struct ut_list dev_process_adapters; /* struct dev_adapter; dev_process_l
 /* From here on fork() and quick_exit() go through this file; more than once is once. */
 void dev_process_watch_forks(void);
 
-/* Sends what was posted and acknowledged here and has not left: each adapter's last round. It is driven no
- * further. */
+/* Each adapter's last round: held posts and deferred acknowledgements leave. It is driven no further. */
 void dev_process_last_round(void);
 /* The process is about to leave by _exit(), without destructors: lets the background thread make the last round,
  * and waits for it a second at most. May be called from a signal handler: it takes no lock and allocates nothing.

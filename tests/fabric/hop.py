@@ -57,7 +57,7 @@ def pair(command, a="n1", b="n3", port=PORT, status=0, b_ends=True):
 
 
 def busy():
-    """The share of all processors' time that is used now, by the other programs of the machine: nothing of ours runs."""
+    """The share of all processors' time that other programs use now, measured over half a second: nothing of ours runs."""
     def times():
         v = [int(x) for x in read("/proc/stat").split("\n", 1)[0].split()[1:9]]
         return sum(v) - v[3] - v[4], sum(v)

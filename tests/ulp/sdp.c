@@ -3,10 +3,9 @@
  * Both ends of SDP against each other, in two processes: octets by Data and by SrcAvail, both ways at once, urgent ones,
  * ends in order and out of it; and peers that break the protocol, of which each octet is written by hand.
  */
-#include "ends.h"
+#include "listens.h"
 
 #include "ulp/sdp/conn.h"
-#include "ulp/listen.h"
 #include "ulp/sdp/msg.h"
 
 #include <arpa/inet.h>
@@ -21,37 +20,13 @@ static char why[ULP_WHY_MAX];
 
 /* --- connections --- */
 
-static struct ulp_listener *begin(struct ends *e)
-{
-	struct ulp_listener *l;
-
-	memset(&e->addr, 0, sizeof(e->addr));
-	e->addr.ss_family = (sa_family_t)e->family;
-	if (e->family == AF_INET)
-		((struct sockaddr_in *)&e->addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	else
-		((struct sockaddr_in6 *)&e->addr)->sin6_addr = in6addr_loopback;
-	l = ulp_listen((struct sockaddr *)&e->addr, PORT_SPACE, 0, 8);
-	CHECK(l);
-	CHECK(write(e->out, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
-	return l;
-}
-
-static void next_request(struct ulp_listener *l, struct ulp_request *q)
-{
-	struct pollfd p = { ulp_listener_fd(l), POLLIN, 0 };
-
-	while (ulp_listener_next(l, q))
-		CHECK(poll(&p, 1, TIMEOUT_MS) == 1);
-}
-
 static struct sdp_conn *serve(struct ends *e)
 {
-	struct ulp_listener *l = begin(e);
+	struct ulp_listener *l = ends_listen(e, PORT_SPACE);
 	struct ulp_request q;
 	struct sdp_conn *c;
 
-	next_request(l, &q);
+	ends_next_request(l, &q);
 	c = sdp_accept(q.id, q.data, q.len, &conf, TIMEOUT_MS, why);
 	ulp_listener_close(l);
 	return c;
@@ -360,7 +335,7 @@ static void killed_client(struct ends *e)
 
 static void refused_server(struct ends *e)
 {
-	struct ulp_listener *l = begin(e);
+	struct ulp_listener *l = ends_listen(e, PORT_SPACE);
 
 	ulp_listener_close(l);
 	mark(e);

@@ -4,9 +4,8 @@
  * management, logins that are refused or repeated, targets that go and come back; and peers that break the protocol, of
  * which each information unit is written by hand.
  */
-#include "ends.h"
+#include "listens.h"
 
-#include "ulp/listen.h"
 #include "ulp/srp/disk.h"
 #include "ulp/srp/target.h"
 
@@ -22,28 +21,6 @@ static struct srp_target target;
 static struct scsi_unit unit, fixed;
 
 /* --- the target --- */
-
-static struct ulp_listener *begin_and_tell(struct ends *e)
-{
-	struct sockaddr_in *at = (void *)&e->addr;
-	struct ulp_listener *l;
-
-	memset(&e->addr, 0, sizeof(e->addr));
-	at->sin_family = AF_INET;
-	at->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	l = ulp_listen((struct sockaddr *)&e->addr, RDMA_PS_TCP, 0, 8);
-	CHECK(l);
-	CHECK(write(e->out, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
-	return l;
-}
-
-static void next_request(struct ulp_listener *l, struct ulp_request *q)
-{
-	struct pollfd p = { ulp_listener_fd(l), POLLIN, 0 };
-
-	while (ulp_listener_next(l, q))
-		CHECK(poll(&p, 1, TIMEOUT_MS) == 1);
-}
 
 static void make_target(void)
 {
@@ -89,7 +66,7 @@ static void *serve(void *arg)
 static void serve_from(struct ulp_listener *l, struct service *s, unsigned nr)
 {
 	for (unsigned i = 0; i < nr; i++) {
-		next_request(l, &s[i].q);
+		ends_next_request(l, &s[i].q);
 		CHECK(!pthread_create(&s[i].thread, NULL, serve, &s[i]));
 	}
 	for (unsigned i = 0; i < nr; i++)
@@ -98,7 +75,7 @@ static void serve_from(struct ulp_listener *l, struct service *s, unsigned nr)
 
 static void serve_logins(struct ends *e, struct service *s, unsigned nr)
 {
-	struct ulp_listener *l = begin_and_tell(e);
+	struct ulp_listener *l = ends_listen(e, RDMA_PS_TCP);
 
 	serve_from(l, s, nr);
 	ulp_listener_close(l);
@@ -446,7 +423,7 @@ static void logins_server(struct ends *e)
 
 	make_target();
 	target.it_length = 300;
-	l = begin_and_tell(e);
+	l = ends_listen(e, RDMA_PS_TCP);
 	serve_from(l, s, 4);
 	ulp_listener_close(l);
 	CHECK(s[0].result == -EACCES && strstr(s[0].why, "access list"));
@@ -531,8 +508,8 @@ static void back_server(struct ends *e)
 	struct ulp_listener *l;
 
 	make_target();
-	l = begin_and_tell(e);
-	next_request(l, &s[0].q);
+	l = ends_listen(e, RDMA_PS_TCP);
+	ends_next_request(l, &s[0].q);
 	CHECK(!pthread_create(&s[0].thread, NULL, serve, &s[0]));
 	await(e);
 	srp_target_stop(&target, TIMEOUT_MS);
@@ -716,7 +693,7 @@ static void hostile_server(struct ends *e)
 
 	make_target();
 	target.limit = FLOOD - 1;
-	l = begin_and_tell(e);
+	l = ends_listen(e, RDMA_PS_TCP);
 	for (size_t i = 0; i < NR_HOSTILE + 1; i++) {
 		struct service s = { .hold = i == NR_HOSTILE ? e : NULL };
 
@@ -839,7 +816,7 @@ static void raw_accept(struct raw *w, struct ulp_listener *l, uint32_t limit, ui
 
 	memset(w, 0, sizeof(*w));
 	w->ch.rdma.take_event = raw_event;
-	next_request(l, &q);
+	ends_next_request(l, &q);
 	srp_accepted_put(data, &a);
 	CHECK(!ulp_adopt(&w->ch.rdma, q.id) && !srp_chan_make(&w->ch, &raw_sizes) && !rdma_accept(w->ch.rdma.id, &p));
 	CHECK(!ulp_await(&w->ch.rdma, RDMA_CM_EVENT_ESTABLISHED, TIMEOUT_MS));
@@ -858,7 +835,7 @@ static void wait_for_unit(struct raw *w)
 
 static void bad_target(struct ends *e)
 {
-	struct ulp_listener *l = begin_and_tell(e);
+	struct ulp_listener *l = ends_listen(e, RDMA_PS_TCP);
 	struct raw w;
 
 	for (size_t i = 0; i < NR_ANSWERS; i++) {
