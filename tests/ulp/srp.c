@@ -72,7 +72,7 @@ static void facts_client(struct ends *e)
 	const struct srp_disk_facts *f = srp_disk_facts(d);
 	uint64_t luns[8];
 
-	CHECK(f->type == 0 && f->block == 512 && f->blocks == UNIT_LEN / 512 && !f->read_only && f->zeroes && f->unmap_max);
+	CHECK(f->type == 0 && f->block == 512 && f->blocks == SRP_ENDS_UNIT / 512 && !f->read_only && f->zeroes && f->unmap_max);
 	CHECK(!strcmp(f->vendor, "DAPPLE") && !strcmp(f->product, "SRP DISK") && !strcmp(f->serial, "0000000000001234"));
 	CHECK(srp_disk_luns(d, luns, 8) == 2 && luns[0] == 0 && luns[1] == 1ull << 48);
 	srp_disk_close(d);
@@ -83,7 +83,7 @@ static void lengths_client(struct ends *e)
 	static const size_t lens[] = { 512, 1024, 8192, 8704, 65536, 262144, 262656, 3u << 20 };
 	struct srp_disk_conf c = srp_ends_conf(e);
 	struct srp_disk *d = open_disk(&c);
-	uint8_t *at = malloc(UNIT_LEN);
+	uint8_t *at = malloc(SRP_ENDS_UNIT);
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		uint64_t offset = 512 * (i * 7 + 1);
@@ -97,7 +97,7 @@ static void lengths_client(struct ends *e)
 	CHECK(!srp_disk_flush(d) && !srp_disk_unmap(d, 1u << 20, 512));
 	CHECK(!srp_disk_read(d, at, 1u << 20, 512));
 	CHECK(!at[0] && !memcmp(at, at + 1, (1u << 20) - 1));
-	CHECK(srp_disk_read(d, at, 512, UNIT_LEN) == -EINVAL && srp_disk_read(d, at, 100, 0) == -EINVAL);
+	CHECK(srp_disk_read(d, at, 512, SRP_ENDS_UNIT) == -EINVAL && srp_disk_read(d, at, 100, 0) == -EINVAL);
 	CHECK(srp_session_counts(srp_disk_session(d))->immediate && srp_session_counts(srp_disk_session(d))->direct);
 	srp_disk_close(d);
 	free(at);
@@ -218,7 +218,7 @@ static void refused(struct srp_session *s)
 	struct iovec v = { at, 512 };
 	struct srp_io io = { .in = &v, .nr_in = 1 };
 
-	put_range(&io, 0x88, UNIT_LEN / 512, 1);
+	put_range(&io, 0x88, SRP_ENDS_UNIT / 512, 1);
 	execute(s, &io);
 	expect_sense(&io, 5, 0x2100);
 	put_range(&io, 0x88, UINT64_MAX, 1);

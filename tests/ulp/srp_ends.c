@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#define UNIT_LEN (8u << 20)
 
 const uint8_t srp_ends_target[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 const uint8_t srp_ends_initiator[16] = { 0xaa, 1 };
@@ -18,8 +17,8 @@ void srp_ends_make_target(void)
 	memcpy(target.id, srp_ends_target, 16);
 	memcpy(target.allowed[0], srp_ends_initiator, 16);
 	target.nr_allowed = 1;
-	CHECK(!srp_store_memory(&unit.store, UNIT_LEN) && scsi_unit_init(&unit, 512, 0x1234));
-	CHECK(!srp_store_memory(&fixed.store, UNIT_LEN / 8) && scsi_unit_init(&fixed, 4096, 0x5678));
+	CHECK(!srp_store_memory(&unit.store, SRP_ENDS_UNIT) && scsi_unit_init(&unit, 512, 0x1234));
+	CHECK(!srp_store_memory(&fixed.store, SRP_ENDS_UNIT / 8) && scsi_unit_init(&fixed, 4096, 0x5678));
 	fixed.store.read_only = true;
 	target.units[0] = &unit;
 	target.units[1] = &fixed;

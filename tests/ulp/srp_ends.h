@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #define SRP_ENDS_MS 60000
+#define SRP_ENDS_UNIT (8u << 20) /* octets of the first disk */
 
 extern const uint8_t srp_ends_target[16], srp_ends_initiator[16];
 extern struct srp_target target;
