@@ -286,6 +286,7 @@ static void loop_back(void)
 	const char *local = getenv("DAPPLE_LOCAL");
 	int there = 0;
 
+	cf_open();
 	if (cf.iwarp || (local && (!strcmp(local, "off") || !strcmp(local, "packets"))))
 		cf_skip("messages of a process to itself take the wire here");
 	for (int i = 0; i < ADAPTERS; i++)
