@@ -28,7 +28,7 @@
 #define NO_DELAY_MS 2000  /* it answers from its memory */
 #define SILENCE_MS 30000  /* after a failure */
 
-/* infiniband/acm.h of rdma-core: ACM_VERSION, ACM_OP_*, ACM_EP_INFO_*, ACM_EP_FLAG_*, ACM_FLAGS_NODELAY. */
+/* Of the header acm.h of the package ibacm: ACM_VERSION, ACM_OP_*, ACM_EP_INFO_*, ACM_EP_FLAG_*, ACM_FLAGS_NODELAY. */
 enum { VERSION = 1, OP_RESOLVE = 1, OP_MASK = 0x0f };
 enum { INFO_IP = 2, INFO_IP6 = 3, INFO_PATH = 0x10 };
 enum { IS_SOURCE = 1 << 0, IS_DEST = 1 << 1, NO_DELAY = 1 << 30 };

@@ -8,7 +8,7 @@
  *	             <-   ai_src_addr, ai_route    <-        source, paths, or a status: there is none
  *	create_ep    ->   RDMA_OPTION_IB_PATH                the SA is not asked
  *
- * Messages are those of infiniband/acm.h of the package ibacm, in host order but for addresses and paths. What it answers is
+ * Messages are those of the package ibacm (its header acm.h), in host order but for addresses and paths. What it answers is
  * checked here in form; LIDs that are not of the two ports are refused where connections use them (cm/ibcm).
  */
 #ifndef ABI_RDMACM_ACM_H
