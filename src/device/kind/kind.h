@@ -40,6 +40,9 @@ struct dev_machine {
 	int (*receive)(struct dev_adapter *a, uint64_t now, bool cheap);
 	/* Posted work, timers, sends. Returns how many things. */
 	int (*transmit)(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
+	/* Takes in what this process has sent to itself, if anything, and answers it. Returns how many things.
+	 * Default: 0. */
+	int (*deliver)(struct dev_adapter *a, uint64_t now);
 	/* Returns true if work is left that needs no event from outside. */
 	bool (*busy)(struct eng_dev *dev);
 	/* Returns when transmit() must run next, or UT_NEVER. */
@@ -161,6 +164,12 @@ struct dev_kind_row {
 	bool (*gid_of)(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]);
 	bool (*addr_of)(struct dev_adapter *a, const uint8_t gid[16], uint8_t ret[16]);
 
+	/* The RDMA CM makes an endpoint: a subnet that keeps addresses is told of the adapter's. Again for each. dev.lock is held.
+	 * Default: nothing. */
+	void (*announce)(struct dev_adapter *a);
+	/* As of struct cma_host.name; dev_cm_note_name() answers. No dev.lock. Default: -EHOSTUNREACH. */
+	int (*ask_addr)(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket);
+
 	/* IP addresses of an adapter that may not be open, for lists. Returns their number, at most DEV_ADDRS_MAX, or
 	 * -errno. No lock. Default: dev_addrs_now. */
 	int (*addrs)(const struct dev_info *info, struct dev_nl_addr *ret);
@@ -227,6 +236,11 @@ static inline bool dev_kind_default_may_coalesce(struct eng_dev *dev, bool batch
 	return false;
 }
 
+static inline int dev_kind_default_deliver(struct dev_adapter *a, uint64_t now)
+{
+	return 0;
+}
+
 static inline bool dev_kind_default_acks_pending(struct eng_dev *dev)
 {
 	return false;
@@ -253,6 +267,8 @@ int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, con
 			  uint64_t ticket, struct cm_path *ret);
 int dev_kind_default_group_join(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
 void dev_kind_default_group_leave(struct dev_adapter *a, const struct cm_group *g);
+void dev_kind_default_announce(struct dev_adapter *a);
+int dev_kind_default_ask_addr(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket);
 bool dev_kind_default_gid_of(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16]);
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
@@ -271,7 +287,8 @@ void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 
 #define DEV_DEFAULT_MACHINE                                                                        \
 	.fast = dev_kind_default_fast, .finish = dev_kind_default_finish,                          \
-	.post = dev_kind_default_post, .errors = dev_kind_default_errors,                          \
+	.post = dev_kind_default_post, .deliver = dev_kind_default_deliver,                \
+	.errors = dev_kind_default_errors,                                                         \
 	.may_coalesce = dev_kind_default_may_coalesce,                                             \
 	.coalesce_more = dev_kind_default_coalesce_more,                                           \
 	.acks_pending = dev_kind_default_acks_pending,                                             \
@@ -285,6 +302,7 @@ void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,       \
 	.group_join = dev_kind_default_group_join, .group_leave = dev_kind_default_group_leave,    \
 	.gid_of = dev_kind_default_gid_of, .addr_of = dev_kind_default_gid_of,                     \
+	.announce = dev_kind_default_announce, .ask_addr = dev_kind_default_ask_addr,              \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
 	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \
