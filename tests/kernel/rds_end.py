@@ -9,6 +9,9 @@ rds_end.py slow ADDRESS PEER FILE       sends until the port of `read` is conges
 rds_end.py read ADDRESS FILE            reads once the file is there, and compares
 rds_end.py own ADDRESS COUNT            has memory that `use` reads and writes by RDMA, and compares what was written
 rds_end.py use ADDRESS PEER COUNT       reads and writes it; a key that is wrong is refused, and the connection is made again
+rds_end.py drain ADDRESS PORTS          reads what `flood` sends to so many ports, and compares
+rds_end.py flood ADDRESS PEER COUNT PORTS DEPTH
+                                        COUNT messages to the ports in turn, at most DEPTH under way to each
 rds_end.py lend ADDRESS                 has memory as messages ask for it, for the rest of the operations
 """
 import ctypes
@@ -23,10 +26,13 @@ import sys
 
 PORT, DEPTH, SLOW = 4000, 16, 400
 BIG = 0, 1, 47, 4096, 8192, 70000, 100000
+SOL_RDS, TRANSPORT = 276, 8
 
 
 def make(address, port):
     s = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET)
+    if "RDS_OVER" in os.environ: # a transport
+        s.setsockopt(SOL_RDS, TRANSPORT, int(os.environ["RDS_OVER"]))
     s.bind((address, port))
     return s
 
@@ -112,9 +118,101 @@ def read(address, go):
     assert s.recvfrom(10)[1] == (who[0], 0)
 
 
+# --- many messages ---
+
+BLOB = b"".join(hashlib.sha256(struct.pack("=I", i)).digest() for i in range(4096))
+
+
+def numbered(port, i):
+    """A message that names itself; now and then one of several fragments."""
+    at, n = (i * 37 + port * 1001) % 65536, i * 53 % 900 if i % 500 else 60000
+    return struct.pack("=IQ", port, i) + BLOB[at:at + n]
+
+
+def ready_of(socks, limit=300):
+    """The numbers of those that can be read."""
+    poll = select.poll()
+    for s in socks:
+        poll.register(s, select.POLLIN)
+    got = {fd for fd, _ in poll.poll(limit * 1000)}
+    assert got, "nothing comes"
+    return [i for i, s in enumerate(socks) if s.fileno() in got]
+
+
+def until_empty(s):
+    """What waits for a socket that does not block."""
+    while True:
+        try:
+            yield s.recvfrom(1 << 20)
+        except BlockingIOError:
+            return
+
+
+def send_all(s, data, to):
+    """A send that waits for its port and its buffer."""
+    s.setblocking(True)
+    s.sendto(data, to)
+    s.setblocking(False)
+
+
+def drain(address, ports):
+    socks = [make(address, PORT + p) for p in range(int(ports))]
+    seen, open_ports = [0] * len(socks), set(range(len(socks)))
+    for s in socks:
+        s.setblocking(False)
+    print("ready", flush=True)
+    while open_ports:
+        for p in ready_of(socks):
+            before, who = seen[p], None
+            for data, who in until_empty(socks[p]):
+                if data == b"end":
+                    open_ports.discard(p)
+                    continue
+                assert data == numbered(p, seen[p]), f"port {p}, message {seen[p]}: {data[:12]!r} {len(data)}"
+                seen[p] += 1
+            if seen[p] != before:
+                send_all(socks[p], struct.pack("=Q", seen[p]), who)
+    for p, s in enumerate(socks):
+        send_all(s, b"end", (who[0], PORT + 1000 + p))
+        send_all(s, b"", (who[0], 0)) # the answer comes behind
+    for s in socks:
+        s.setblocking(True)
+        assert s.recvfrom(10) == (b"", (who[0], 0))
+    print(sum(seen), "messages", flush=True)
+
+
+def flood(address, peer, count, ports, depth):
+    count, ports, depth = int(count), int(ports), int(depth)
+    socks = [make(address, PORT + 1000 + p) for p in range(ports)]
+    share = [count // ports + (p < count % ports) for p in range(ports)]
+    sent, acked = [0] * ports, [0] * ports
+    for s in socks:
+        s.setblocking(False)
+    while acked != share:
+        for p in range(ports):
+            while sent[p] < share[p] and sent[p] - acked[p] < depth:
+                try:
+                    socks[p].sendto(numbered(p, sent[p]), (peer, PORT + p))
+                except OSError as e:
+                    if e.errno not in (errno.EAGAIN, errno.ENOBUFS):
+                        raise
+                    break
+                sent[p] += 1
+        for p in ready_of(socks):
+            for data, who in until_empty(socks[p]):
+                n = struct.unpack("=Q", data)[0]
+                assert who == (peer, PORT + p) and acked[p] < n <= sent[p], (p, acked[p], n, sent[p])
+                acked[p] = n
+    for p, s in enumerate(socks):
+        send_all(s, b"end", (peer, PORT + p))
+    for s in socks:
+        s.setblocking(True)
+        assert s.recv(10) == b"end"
+
+
 # --- RDMA operations ---
 
-SOL_RDS, GET_MR, FREE_MR, RECVERR, FOR_DEST, TRANSPORT = 276, 2, 3, 5, 7, 8
+GET_MR, FREE_MR, RECVERR, FOR_DEST = 2, 3, 5, 7
 ARGS, DEST, MAP, STATUS, FADD, CSWP, MASKED_FADD = 1, 2, 3, 4, 6, 7, 8
 WRITE, FENCE, INVALIDATE, USE_ONCE, NOTIFY, SILENT = 1, 2, 4, 8, 32, 64
 SUCCESS, REMOTE_ERROR, CANCELED, DROPPED = range(4)
