@@ -105,4 +105,34 @@ pings() { timeout 60 "$DAPPLE" fabric run a-n2 -- ping -c 3 -i 0.2 -W 5 "$b1" >"
 until_true pings
 cat "$work/out"
 expect 0 far down lab
+expect 0 "$DAPPLE" fabric down lab
+
+# One end takes connections (RFC 4755), the other has datagrams alone: the first keeps to datagrams towards it, and its host
+# learns the length of the way.
+expect 0 "$DAPPLE" fabric up lab --prefix a- --trunk 10.9.0.2:7100 --trunk-key "$work/key" --connected --wait 120
+expect 0 far up lab --prefix b- --trunk 10.9.0.1:7100 --trunk-key "$work/key" --sm none --ipoib
+until_true is_whole
+until_true b_is_up
+expect 0 far run b-n1 -- ip -4 -o addr show ib0
+b1=$(address)
+until_true pings
+on a-n2 ip -o link show ib0
+has "mtu 65520"
+on a-n2 ip -4 -o addr show ib0
+a2=$(address)
+expect 0 far run b-n1 -- ping -c 3 -i 0.2 -W 5 -s 2016 -M "do" "$a2"
+has "3 received"
+expect 1 "$DAPPLE" fabric run a-n2 -- ping -c 3 -i 0.2 -W 5 -s 9000 -M "do" "$b1"
+has "mtu = 2044"
+# A stream of TCP, whose first segments are too long.
+python=$(command -v python3)
+. "$FABRIC/ipoib_lib.sh"
+: >"$work/port"
+far run b-n1 -- "$python" -c "$serve" "$b1" >"$work/port" 2>&1 &
+server=$!
+until_true listens
+on a-n2 timeout 100 "$python" -c "$send" "$b1" "$(cat "$work/port")" 50
+has "same"
+wait $server
+expect 0 far down lab
 finish
