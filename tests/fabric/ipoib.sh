@@ -52,6 +52,24 @@ if command -v rping >/dev/null; then
 	wait $server
 fi
 
+# ssh from node to node, where this user may change users as sshd does.
+sshd=$(command -v sshd)
+if [ -n "$sshd" ] && command -v ssh-keygen >/dev/null && [ "$(id -u)" = 0 ] && ! grep -q deny /proc/self/setgroups; then
+	ssh-keygen -q -t ed25519 -N "" -f "$work/host_key" && ssh-keygen -q -t ed25519 -N "" -f "$work/user_key"
+	timeout 100 "$DAPPLE" fabric run n2 -- unshare -m sh -c "mount -t tmpfs none /run && mkdir /run/sshd && exec $sshd -D -e -f /dev/null -p 2222 -o HostKey=$work/host_key \
+		-o AuthorizedKeysFile=$work/user_key.pub -o StrictModes=no -o UsePAM=no -o PidFile=$work/sshd.pid" >"$work/sshd" 2>&1 &
+	server=$!
+	logs_in() {
+		timeout 30 "$DAPPLE" fabric run n1 -- ssh -F /dev/null -p 2222 -i "$work/user_key" -o StrictHostKeyChecking=no \
+			-o UserKnownHostsFile=/dev/null -o BatchMode=yes "$addr2" 'hostname; head -c 5000000 /dev/zero | cksum' >"$work/out" 2>&1
+	}
+	until_true logs_in
+	has n2
+	has "$(head -c 5000000 /dev/zero | cksum)"
+	kill "$(cat "$work/sshd.pid")"
+	wait $server
+fi
+
 # A group: members get what a sender that is none sends.
 member='import socket, struct, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
