@@ -193,7 +193,6 @@ static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
 	struct shm_chan *ch = shm_chan_of(c);
 	int n = 0;
 
-	c->to_self = false;
 	release_messages(c);
 	while (n < max && take_message(ch, &v[n]))
 		n++;
@@ -232,7 +231,6 @@ static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 	int n = 0;
 
 	flush(c);
-	c->to_self = false;
 	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
 		return -EAGAIN;
 	ut_list_each(r, &ch->rx, node) {
@@ -302,6 +300,13 @@ unsigned shm_peer_slot(uint32_t qpn)
 bool shm_died_had(const struct shm_died *d, const uint8_t addr[16], uint32_t qpn)
 {
 	return shm_peer_slot(qpn) == d->slot && !memcmp(d->addr, addr, 16);
+}
+
+bool shm_channel_is_self(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
+{
+	const struct shm_peer_tx *t = shm_peer_open(shm_chan_of(c), f->dst, shm_peer_slot(qpn));
+
+	return t && t->self;
 }
 
 static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
@@ -381,7 +386,6 @@ static inline void commit(struct shm_channel *c, struct shm_reservation *at, uin
 		shm_peer_notified(shm_chan_of(c), t);
 		shm_peer_result(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
 	}
-	c->to_self |= t->self && !at->more;
 	at->end = t->ring.tail;
 }
 

@@ -52,6 +52,7 @@ struct ibp_req {
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
 	const struct ibp_framing *framing;
 	bool fetches;       /* the peer process can fetch from this process's memory */
+	bool to_self;       /* the peer process is this one, and messages take its ring */
 	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked again for the packets
                                * before this PSN */
 	uint8_t retry_left, rnr_left;

@@ -246,9 +246,12 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 		r = ibp_direct_post(qp, w, how, now);
 	else if (ibp_direct_done(qp))
 		return PROTO_EXECUTED; /* a round that ran meanwhile has sent it */
-	if (r == PROTO_NEEDS_ROUND && (how & PROTO_POST_SEND) && ibp_fast_post(qp, how & PROTO_POST_BATCH))
-		r = ibp_qp(qp)->port->chan->to_self ? PROTO_SENT_SELF : PROTO_SENT;
-	return r;
+	if (r != PROTO_NEEDS_ROUND || !(how & PROTO_POST_SEND) || !ibp_fast_post(qp, how & PROTO_POST_BATCH))
+		return r;
+	if (!ibp_qp(qp)->conn.req.to_self || how & PROTO_POST_BATCH)
+		return PROTO_SENT;
+	ibp_qp(qp)->port->chan->to_self = true;
+	return PROTO_SENT_SELF;
 }
 
 bool ibp_fast_send(struct ibp_qp *q, uint32_t most)

@@ -56,11 +56,13 @@ bool ibp_shm_choose(struct ibp_qp *q)
 		return false;
 	}
 	ibp_req_put(r, IBP_REQ_UNCHOSEN, false);
+	r->to_self = false;
 	if (how != SHM_REACH_LOCAL)
 		return true;
 	/* An unreliable request completes when its message is in the ring, so its payload must be
 	 * there, too. */
 	r->framing = &ibp_frame_shm;
+	r->to_self = shm_channel_is_self(port->chan, &q->conn.path.chan, q->qp->attr.dest_qp_num);
 	r->fetches &= q->cls != WIRE_CLASS_UC;
 	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
 	ibp_req_open(q);
@@ -214,6 +216,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 		put_header(q, p, shm->fetch);
 		shm->place.quiet = shm->quiet;
 		port->chan->ops->commit(port->chan, &shm->place, (uint32_t)bytes);
+		port->chan->to_self |= q->conn.req.to_self;
 		if (!shm->response) {
 			q->conn.req.ring_end = shm->place.end;
 			ibp_req_put(&q->conn.req, IBP_REQ_ROUTE, false);
