@@ -302,13 +302,6 @@ bool shm_died_had(const struct shm_died *d, const uint8_t addr[16], uint32_t qpn
 	return shm_peer_slot(qpn) == d->slot && !memcmp(d->addr, addr, 16);
 }
 
-bool shm_channel_is_self(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
-{
-	const struct shm_peer_tx *t = shm_peer_open(shm_chan_of(c), f->dst, shm_peer_slot(qpn));
-
-	return t && t->self;
-}
-
 static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 			     bool *ret_fetches)
 {
@@ -330,6 +323,7 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
 	}
 	*ret_fetches = t->fetches;
+	c->found_self = t->self;
 	return SHM_REACH_LOCAL;
 }
 

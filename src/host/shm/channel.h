@@ -156,6 +156,7 @@ struct shm_channel {
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
 	bool unflushed;                /* messages were committed with `more`, and flush() was not called */
+	bool found_self;               /* what reach() has found LOCAL last is this process itself */
 	/* A message went to this process itself; set and cleared by the user of the channel. */
 	bool to_self;
 	bool asked_self;               /* a ring to this process was asked for; cleared by the user of the channel */
@@ -211,8 +212,6 @@ void shm_channel_leaving(struct shm_channel *c, bool on);
 int shm_channel_recv(struct shm_channel *c, struct shm_datagrams *ret, uint8_t *buf, size_t room);
 /* Returns true if records came lately and a thread polls: the kernel is asked seldom then. */
 bool shm_channel_warm(struct shm_channel *c);
-/* Returns true if the ring that messages to this QPN take is this process's own. */
-bool shm_channel_is_self(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn);
 /* on: a thread sleeps on the host's epoll set, so senders wake it; look: it is woken once now, for what may have come
  * meanwhile. From any thread. */
 void shm_channel_sleep(struct shm_channel *c, bool on, bool look);

@@ -62,7 +62,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	/* An unreliable request completes when its message is in the ring, so its payload must be
 	 * there, too. */
 	r->framing = &ibp_frame_shm;
-	r->to_self = shm_channel_is_self(port->chan, &q->conn.path.chan, q->qp->attr.dest_qp_num);
+	r->to_self = port->chan->found_self;
 	r->fetches &= q->cls != WIRE_CLASS_UC;
 	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
 	ibp_req_open(q);
