@@ -49,7 +49,7 @@ for n in 1 2; do
 done
 stream n1 10.1.0.1 n2 5
 
-# A cable is pulled for longer than retries last, under a stream: the connection ends, and another one is made.
+# A cable is pulled and put in again under a stream: TCP goes on, by the same connection or by another one.
 : >"$work/port"
 timeout 200 "$DAPPLE" fabric run n2 -- "$python" -c "$serve" "$addr2" >"$work/port" 2>&1 &
 server=$!

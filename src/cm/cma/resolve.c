@@ -109,13 +109,13 @@ static void tell(struct cma_id *id, struct cma_qev *q, enum cma_state from, cons
 
 /* --- addresses that the host does not know --- */
 
-/* The question has a ticket before it is asked, as that for a path. */
-static int begin_name(struct cma_id *id, struct cma_qev *q)
+/* The question has a ticket before it is asked: its answer may overtake the return of the call. */
+static int begin_question(struct cma_id *id, struct cma_qev *q, enum cma_act what)
 {
 	int next;
 
 	ut_lock(&id->c->lock);
-	next = cma_next(id->state, CMA_DO_NAME);
+	next = cma_next(id->state, what);
 	if (next >= 0) {
 		id->state = (enum cma_state)next;
 		id->ticket = ++id->c->tickets;
@@ -128,7 +128,7 @@ static int begin_name(struct cma_id *id, struct cma_qev *q)
 /* Returns true if the subnet was asked: its answer tells the event. */
 static bool ask_name(struct cma_id *id, struct cma_qev *q, const struct cma_addr *dst, int timeout_ms)
 {
-	if (ut_ip_is_any(dst->end.addr) || ut_ip_is_group(dst->end.addr) || begin_name(id, q) < 0)
+	if (ut_ip_is_any(dst->end.addr) || ut_ip_is_group(dst->end.addr) || begin_question(id, q, CMA_DO_NAME) < 0)
 		return false;
 	id->asked = *dst;
 	if (id->c->host->name(id->port, dst->end.addr, timeout_ms, id->ticket) == -EINPROGRESS)
@@ -270,27 +270,11 @@ static void tell_path(struct cma *c, struct cma_id *id, int status, const struct
 	cma_queue(c, q);
 }
 
-/* The question has a ticket before it is asked: its answer may overtake the return of the call. */
-static int begin_query(struct cma_id *id, struct cma_qev *q)
-{
-	int next;
-
-	ut_lock(&id->c->lock);
-	next = cma_next(id->state, CMA_DO_ROUTE);
-	if (next >= 0) {
-		id->state = (enum cma_state)next;
-		id->ticket = ++id->c->tickets;
-		id->answer = q;
-	}
-	ut_unlock(&id->c->lock);
-	return next < 0 ? next : 0;
-}
-
 static int route_call(struct cma_id *id, int timeout_ms)
 {
 	struct cma_qev *q = cma_qev_new(id, 0, 0);
 	struct cm_path path = { 0 };
-	int r = q ? begin_query(id, q) : -ENOMEM;
+	int r = q ? begin_question(id, q, CMA_DO_ROUTE) : -ENOMEM;
 
 	if (r < 0) {
 		free(q);
