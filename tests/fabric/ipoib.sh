@@ -17,12 +17,7 @@ has "NO-CARRIER"
 expect 0 "$DAPPLE" fabric down
 
 up --ipoib --nodes 3
-for n in 1 2 3; do
-	on n$n ip -4 -o addr show ib0
-	eval "addr$n=$(awk '{ sub("/.*", "", $4); print $4 }' "$work/out")"
-	on n$n ip -6 -o addr show ib0
-	eval "local$n=$(awk '$4 ~ /^fe80:/ { sub("/.*", "", $4); print $4; exit }' "$work/out")"
-done
+addresses
 on n1 ip -o link show ib0
 has "mtu 2044"
 has "LOWER_UP"
@@ -92,20 +87,7 @@ got() { "$DAPPLE" fabric run n1 -- "$python" -c "$sender" "$addr1"; grep -q "to 
 until_true got
 
 # A cable is pulled and put in again under a stream: TCP goes on.
-: >"$work/port"
-timeout 120 "$DAPPLE" fabric run n2 -- "$python" -c "$serve" "$addr2" >"$work/port" 2>&1 &
-server=$!
-until_true listens
-timeout 110 "$DAPPLE" fabric run n1 -- "$python" -c "$send" "$addr2" "$(cat "$work/port")" 500 >"$work/client" 2>&1 &
-client=$!
-expect 0 "$DAPPLE" fabric link n2/1 down
-no_carrier() { "$DAPPLE" fabric run n2 -- ip -o link show ib0 | grep -q NO-CARRIER; }
-until_true no_carrier
-expect 0 "$DAPPLE" fabric link n2/1 up
-wait $client
-cp "$work/client" "$work/out"
-has "same"
-wait $server
+stream_over_cut 500 120
 
 # The subnet manager ends, and another one takes over: streams go on meanwhile, and members are registered anew.
 expect 0 "$DAPPLE" fabric sm stop n1

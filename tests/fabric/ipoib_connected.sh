@@ -14,14 +14,6 @@ END
 r=$?
 if [ $r = 77 ] && grep -q "TUN\|/dev/net/tun" "$work/out"; then echo "this machine refuses TUN devices"; exit 77; fi
 [ $r = 0 ] || { cat "$work/out"; fault "up --connected: status $r"; finish; }
-addresses() {
-	for n in 1 2 3; do
-		on n$n ip -4 -o addr show ib0
-		eval "addr$n=$(awk '{ sub("/.*", "", $4); print $4 }' "$work/out")"
-		on n$n ip -6 -o addr show ib0
-		eval "local$n=$(awk '$4 ~ /^fe80:/ { sub("/.*", "", $4); print $4; exit }' "$work/out")"
-	done
-}
 addresses
 on n1 ip -o link show ib0
 has "mtu 65520"
@@ -50,20 +42,7 @@ done
 stream n1 10.1.0.1 n2 5
 
 # A cable is pulled and put in again under a stream: TCP goes on, by the same connection or by another one.
-: >"$work/port"
-timeout 200 "$DAPPLE" fabric run n2 -- "$python" -c "$serve" "$addr2" >"$work/port" 2>&1 &
-server=$!
-until_true listens
-timeout 190 "$DAPPLE" fabric run n1 -- "$python" -c "$send" "$addr2" "$(cat "$work/port")" 2000 >"$work/client" 2>&1 &
-client=$!
-expect 0 "$DAPPLE" fabric link n2/1 down
-no_carrier() { "$DAPPLE" fabric run n2 -- ip -o link show ib0 | grep -q NO-CARRIER; }
-until_true no_carrier
-expect 0 "$DAPPLE" fabric link n2/1 up
-wait $client
-cp "$work/client" "$work/out"
-has "same"
-wait $server
+stream_over_cut 2000 200
 
 # The subnet manager is replaced: connections stand, and new ones are made afterwards.
 expect 0 "$DAPPLE" fabric sm stop n1

@@ -31,3 +31,31 @@ stream() {
 	has "same"
 	wait $server
 }
+
+# Addresses of ib0 at three nodes: addr1 to addr3, and those of the link, local1 to local3.
+addresses() {
+	for n in 1 2 3; do
+		on n$n ip -4 -o addr show ib0
+		eval "addr$n=$(awk '{ sub("/.*", "", $4); print $4 }' "$work/out")"
+		on n$n ip -6 -o addr show ib0
+		eval "local$n=$(awk '$4 ~ /^fe80:/ { sub("/.*", "", $4); print $4; exit }' "$work/out")"
+	done
+}
+
+# stream_over_cut N SECONDS: a stream of N from n1 to n2, with the cable of n2 pulled and put in again.
+no_carrier() { "$DAPPLE" fabric run n2 -- ip -o link show ib0 | grep -q NO-CARRIER; }
+stream_over_cut() {
+	: >"$work/port"
+	timeout "$2" "$DAPPLE" fabric run n2 -- "$python" -c "$serve" "$addr2" >"$work/port" 2>&1 &
+	server=$!
+	until_true listens
+	timeout $(($2 - 10)) "$DAPPLE" fabric run n1 -- "$python" -c "$send" "$addr2" "$(cat "$work/port")" "$1" >"$work/client" 2>&1 &
+	client=$!
+	expect 0 "$DAPPLE" fabric link n2/1 down
+	until_true no_carrier
+	expect 0 "$DAPPLE" fabric link n2/1 up
+	wait $client
+	cp "$work/client" "$work/out"
+	has "same"
+	wait $server
+}

@@ -17,7 +17,7 @@ struct rds_control {
 	uint64_t mapped;                /* cookie of the region that has been made for the send; 0: none */
 };
 
-/* Reads them. Returns 0 or a negative errno: what is no good whatever the socket is. */
+/* Reads the control messages of m. Returns 0, or a negative errno: one of them is refused for every socket. */
 int rds_control_read(struct rds_control *ret, const struct msghdr *m);
 /* Fills the head with works and the cookie, once it has its address; makes a region if asked to. Returns 0 or a negative errno. */
 int rds_control_apply(struct rds_control *c, int fd, struct rds_record *head);

@@ -50,7 +50,7 @@ static void *at(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
-/* --- what is there --- */
+/* --- mappings --- */
 
 struct mapping {
 	struct range at;
@@ -104,8 +104,8 @@ static int judge(const struct mapping *m, unsigned long inode)
 typedef int each_fn(struct range r, int judged);
 
 /*
- * Calls a function for each mapping of the pages. Returns 0, -EFAULT if some are not there, or what that or judge() says; with `any` what is not
- * there, or may not be exchanged, is left out.
+ * Calls a function for each mapping of the pages. Returns 0, -EFAULT if pages are not mapped, or the errno of that function or of judge();
+ * with `any`, pages that are not mapped, or may not be exchanged, are left out.
  */
 static int each_mapping(struct range r, each_fn *call, bool any)
 {
@@ -250,7 +250,7 @@ static void restore(struct range octets)
 
 /* --- fork --- */
 
-/* What is shared as a fork begins: a program may have unmapped some, and have other memory there. */
+/* Ranges that are shared as a fork begins: of them the program may have unmapped pages, and have other memory there. */
 static struct {
 	struct range *at;
 	size_t nr, room;

@@ -8,7 +8,7 @@
  *
  * So a region is one piece of the memfd whatever regions share its pages. Octets that another thread writes to these pages in the moment of the exchange, or
  * of the way back, are lost; RDS_GET_MR is for memory at rest. A child of fork() gets private pages: those that belong to regions whole
- * show what they had, and what comes later, until the child writes to them; the others are copied.
+ * show the octets of the fork, and later ones, until the child writes to them; the others are copied.
  */
 #ifndef ULP_RDS_PRELOAD_MEMORY_H
 #define ULP_RDS_PRELOAD_MEMORY_H
