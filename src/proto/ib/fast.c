@@ -193,6 +193,37 @@ static inline bool post_wire(struct ibp_qp *q, struct eng_swqe *w)
 	return true;
 }
 
+/* An atomic within the host: its operands are the payload. */
+static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_swqe *w, bool more)
+{
+	bool swaps = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+	const uint64_t operands[2] = {
+		swaps ? w->atomic.swap : w->atomic.compare_add, swaps ? w->atomic.compare_add : 0,
+	};
+	struct ibp_req *r = &q->conn.req;
+	struct shm_channel *chan = q->port->chan;
+	struct eng_dev *dev = q->port->dev;
+	struct shm_post m;
+
+	if (!is_usual(r, w, LOCAL) || !ibp_req_depth_free(q))
+		return false;
+	put_local_header(q, w, swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD, m.header);
+	m.data = operands;
+	m.bytes = sizeof(operands);
+	m.more = wait_for_more(&q->port->shm, more);
+	m.quiet = false;
+	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+		return false;
+	ibp_req_depth_use(r, r->psn_next);
+	ibp_req_number(q, w);
+	r->ring_end = m.end;
+	ibp_show_sent(q, 0, IBP_BY_RING);
+	eng_dev_held(dev);
+	dev->counters[ENG_C_tx_pkts]++;
+	dev->counters[ENG_C_local_tx]++;
+	return true;
+}
+
 /* Returns how many of at most `most` requests have left. more: others follow them. */
 static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool more, const bool local)
 {
@@ -203,6 +234,11 @@ static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool
 		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 		int opcode = opcode_of(w, local);
 
+		if (local && ibp_is_atomic(w->opcode)) {
+			if (!post_atomic(q, w, more || q->send.cur + 1 != tail))
+				break;
+			continue;
+		}
 		if (opcode < 0 || !is_usual(r, w, local) ||
 		    !(local ? post_local(q, w, (uint8_t)opcode, more || q->send.cur + 1 != tail)
 			    : post_wire(q, w)))
@@ -217,7 +253,7 @@ static __attribute__((noinline)) bool ack_first(struct ibp_qp *q, uint32_t tail)
 	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 
 	if (q->send.cur == tail || (w->opcode != IBV_WR_RDMA_WRITE && w->opcode != IBV_WR_RDMA_WRITE_WITH_IMM &&
-				    ibp_resp_may_ack_along(q)))
+				    !ibp_is_atomic(w->opcode) && ibp_resp_may_ack_along(q)))
 		return true;
 	return ibp_resp_ack_first(q);
 }
@@ -311,23 +347,11 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 	return true;
 }
 
-/*
- * Returns false if the full rules are to take the acknowledgement: requests that were completed
- * stay complete, and the rest of it is the same acknowledgement. A READ at the head of the queue
- * stops it.
- */
-static bool acknowledged(struct ibp_qp *q, uint32_t psn)
+static void progressed(struct ibp_qp *q, uint32_t before)
 {
 	struct ibp_req *r = &q->conn.req;
-	uint32_t before = r->psn_una;
 	const struct eng_swqe *next;
 
-	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
-		return false;
-	if (psn_diff(psn, before) < 0)
-		return true; /* acknowledged before */
-	if (!complete(q, psn))
-		return false;
 	r->retry_left = q->qp->attr.retry_cnt;
 	r->rnr_left = q->qp->attr.rnr_retry;
 	r->deadline = UT_NEVER;
@@ -342,6 +366,63 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 		ibp_req_complete(q);
 	if (q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed))
 		ibp_activate(q);
+}
+
+/*
+ * Returns false if the full rules are to take the acknowledgement: requests that were completed
+ * stay complete, and the rest of it is the same acknowledgement. A READ or atomic at the head of the queue
+ * stops it.
+ */
+static bool acknowledged(struct ibp_qp *q, uint32_t psn)
+{
+	struct ibp_req *r = &q->conn.req;
+	uint32_t before = r->psn_una;
+
+	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
+		return false;
+	if (psn_diff(psn, before) < 0)
+		return true; /* acknowledged before */
+	if (!complete(q, psn))
+		return false;
+	progressed(q, before);
+	return true;
+}
+
+/* The value that the word had goes to the requester's memory. */
+static bool store_answer(struct ibp_qp *q, const struct eng_swqe *w, uint64_t value)
+{
+	struct ibp_shm *shm = &q->port->shm;
+	int n;
+
+	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, sizeof(value), true, shm->iov, IBP_SHM_PIECES);
+	return n > 0 && ut_stage_store_user(&shm->stage, (const uint8_t *)&value, sizeof(value), shm->iov, n) ==
+				sizeof(value);
+}
+
+/* The answer to the oldest request, an atomic; it acknowledges the requests before it. */
+static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
+{
+	struct ibp_req *r = &q->conn.req;
+	uint32_t psn = n->psn & IBP_PSN_MASK;
+	const struct eng_swqe *w;
+	uint64_t value;
+
+	if (n->syndrome != WIRE_SYN_ACK || m->len < SHM_CHANNEL_HEADER_BYTES + sizeof(value) ||
+	    !may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0 || psn_diff(psn, r->psn_una) < 0)
+		return false;
+	if (psn != r->psn_una && (!acknowledged(q, psn_add(psn, IBP_PSN_MASK)) || r->slow))
+		return false;
+	w = eng_ring_head(&q->qp->sq);
+	if (!w || !w->started || w->done || !ibp_is_atomic(w->opcode) || psn != r->psn_una || w->first_psn != psn)
+		return false;
+	memcpy(&value, m->data + SHM_CHANNEL_HEADER_BYTES, sizeof(value));
+	if (!store_answer(q, w, value))
+		return false;
+	r->psn_una = psn_add(psn, 1);
+	ibp_req_depth_settle(r);
+	eng_send_done(q->qp, ENG_OK);
+	progressed(q, psn);
 	return true;
 }
 
@@ -418,6 +499,61 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 	return true;
 }
 
+/* Returns false if the answer has not left. */
+static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
+{
+	const uint64_t value[2] = { e->orig, 0 };
+	struct ibp_port *port = q->port;
+	struct eng_dev *dev = port->dev;
+	struct shm_channel *chan = port->chan;
+	struct shm_post m;
+
+	ibp_header_put(m.header, (struct ibp_header){
+		.opcode = WIRE_RC_ATOMIC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
+		.syndrome = WIRE_SYN_ACK, .psn = e->first_psn, .dest_qpn = q->qp->attr.dest_qp_num,
+		.src_qpn = q->qp->qpn, .length = e->msn,
+	});
+	m.data = value;
+	m.bytes = sizeof(value);
+	m.more = m.quiet = false;
+	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+		return false;
+	ibp_show_sent(q, 0, IBP_BY_RING);
+	eng_dev_held(dev);
+	dev->counters[ENG_C_tx_pkts]++;
+	dev->counters[ENG_C_local_tx]++;
+	return true;
+}
+
+/* Answers before it have left, so that its own may leave at once. */
+static bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
+{
+	struct ibp_shm *shm = &q->port->shm;
+	struct wire_ib_packet p = { .opcode = n->opcode, .va = n->va, .rkey = n->rkey };
+	bool owed = q->conn.resp.ack_due;
+	uint64_t operands[2];
+	struct ibp_rdres *e;
+
+	eng_dev_held(q->port->dev);
+	/* A guessed key is counted once, by the responder's full rules, which refuse it. */
+	if (len != sizeof(operands) || !eng_mkey_get(q->port->dev, n->rkey) || ibp_resp_has_work(q) ||
+	    shm->say_plain)
+		return false;
+	memcpy(operands, shm->data, sizeof(operands));
+	p.swap_add = operands[0];
+	p.compare = operands[1];
+	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	if (ibp_resp_atomic(q, &p, &shm->stage, 0, &e) != ENG_OK)
+		return false;
+	if (owed)
+		ibp_resp_acked(q);
+	if (post_answer(q, e))
+		e->pending = false;
+	else
+		ibp_activate(q);
+	return true;
+}
+
 static inline bool is_next(const struct ibp_resp *r, const struct ibp_header *n, uint32_t len)
 {
 	return may_receive(r, LOCAL) && (n->psn & IBP_PSN_MASK) == r->epsn &&
@@ -447,8 +583,12 @@ static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header 
 		if (done)
 			ibp_recv_done(q, IBV_WC_RECV, imm ? IBV_WC_WITH_IMM : 0, imm ? n->imm : 0,
 				      n->flags & IBP_HEADER_SE);
-	} else {
+	} else if (n->opcode <= WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE) {
 		done = take_write(q, n, len);
+	} else {
+		done = take_atomic(q, n, len);
+		shm->rx = NULL;
+		return done;
 	}
 	shm->rx = NULL;
 	/* The completion may have overrun its queue, which stops the queue pair. */
@@ -484,7 +624,12 @@ static inline bool take_message(struct ibp_port *port, const struct shm_message 
 	case WIRE_RC_SEND_ONLY_WITH_IMMEDIATE:
 	case WIRE_RC_RDMA_WRITE_ONLY:
 	case WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE:
+	case WIRE_RC_COMPARE_SWAP:
+	case WIRE_RC_FETCH_ADD:
 		done = take_local_request(q, &n, m);
+		break;
+	case WIRE_RC_ATOMIC_ACKNOWLEDGE:
+		done = take_answer(q, &n, m);
 		break;
 	default:
 		break;
