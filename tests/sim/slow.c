@@ -242,7 +242,7 @@ static void atomic_post(void)
 static struct shm_message message(uint8_t *bytes, const struct sim_end *from, const struct sim_end *to,
 				  struct ibp_header h, uint64_t first)
 {
-	struct shm_message m = { .data = bytes, .len = SHM_CHANNEL_HEADER_BYTES + 16 };
+	struct shm_message m = { .data = bytes, .len = SHM_CHANNEL_HEADER_BYTES + 8 };
 
 	h.dest_qpn = to->qp->qpn;
 	h.src_qpn = from->qp->qpn;
@@ -268,7 +268,7 @@ static bool received(struct sim_end *e, const struct shm_message *m)
  * again is answered from memory. */
 static void atomic_receive(void)
 {
-	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES + 16] __attribute__((aligned(8))) = { 0 };
+	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES + 8] __attribute__((aligned(8))) = { 0 };
 	struct ibp_header h = { .opcode = WIRE_RC_FETCH_ADD, .flags = IBP_HEADER_ASK };
 	struct shm_message m;
 	struct ibp_qp *q;
@@ -286,9 +286,9 @@ static void atomic_receive(void)
 	CHECK(!received(&b, &m) && sim_counter(b.h, ENG_C_guessed_keys) == 0);
 	h.rkey ^= 0x100;
 	m = message(bytes, &a, &b, h, 3);
-	m.len -= 8;
+	m.len -= 1;
 	CHECK(!received(&b, &m));
-	m.len += 8;
+	m.len += 1;
 	for (int i = 0; i < RESP_BITS; i++) {
 		q->conn.resp.slow = 1u << i;
 		CHECK_MSG(!received(&b, &m), "bit %d", i);
@@ -300,7 +300,7 @@ static void atomic_receive(void)
 	w.local->full = false;
 	sim_run(&w, UT_MS, NULL, NULL);
 	CHECK(!ibp_resp_has_work(q) && q->conn.resp.epsn == psn_add(h.psn, 1));
-	local_net_inject(w.local, 0, 1, bytes, bytes + SHM_CHANNEL_HEADER_BYTES, 16);
+	local_net_inject(w.local, 0, 1, bytes, bytes + SHM_CHANNEL_HEADER_BYTES, 8);
 	sim_run(&w, UT_MS, NULL, NULL);
 	CHECK(*target() == 3 && sim_counter(b.h, ENG_C_duplicate_request) == 1);
 	h.psn = q->conn.resp.epsn;
@@ -312,7 +312,7 @@ static void atomic_receive(void)
 /* The answer completes the Sends before it, and nothing but an atomic. */
 static void atomic_answer(void)
 {
-	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES + 16] __attribute__((aligned(8))) = { 0 };
+	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES + 8] __attribute__((aligned(8))) = { 0 };
 	struct ibp_header h = { .opcode = WIRE_RC_ATOMIC_ACKNOWLEDGE, .syndrome = WIRE_SYN_ACK };
 	struct shm_message m;
 	struct ibp_qp *q;

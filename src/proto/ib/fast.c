@@ -209,7 +209,7 @@ static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_s
 		return false;
 	put_local_header(q, w, swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD, m.header);
 	m.data = operands;
-	m.bytes = sizeof(operands);
+	m.bytes = swaps ? sizeof(operands) : sizeof(operands[0]);
 	m.more = wait_for_more(&q->port->shm, more);
 	m.quiet = false;
 	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
@@ -408,7 +408,7 @@ static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const stru
 	const struct eng_swqe *w;
 	uint64_t value;
 
-	if (n->syndrome != WIRE_SYN_ACK || m->len < SHM_CHANNEL_HEADER_BYTES + sizeof(value) ||
+	if (n->syndrome != WIRE_SYN_ACK || m->len != SHM_CHANNEL_HEADER_BYTES + sizeof(value) ||
 	    !may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0 || psn_diff(psn, r->psn_una) < 0)
 		return false;
 	if (psn != r->psn_una && (!acknowledged(q, psn_add(psn, IBP_PSN_MASK)) || r->slow))
@@ -502,7 +502,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 /* Returns false if the answer has not left. */
 static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 {
-	const uint64_t value[2] = { e->orig, 0 };
+	const uint64_t value = e->orig;
 	struct ibp_port *port = q->port;
 	struct eng_dev *dev = port->dev;
 	struct shm_channel *chan = port->chan;
@@ -513,7 +513,7 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 		.syndrome = WIRE_SYN_ACK, .psn = e->first_psn, .dest_qpn = q->qp->attr.dest_qp_num,
 		.src_qpn = q->qp->qpn, .length = e->msn,
 	});
-	m.data = value;
+	m.data = &value;
 	m.bytes = sizeof(value);
 	m.more = m.quiet = false;
 	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
@@ -531,15 +531,15 @@ static bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_t l
 	struct ibp_shm *shm = &q->port->shm;
 	struct wire_ib_packet p = { .opcode = n->opcode, .va = n->va, .rkey = n->rkey };
 	bool owed = q->conn.resp.ack_due;
-	uint64_t operands[2];
+	uint64_t operands[2] = { 0 };
 	struct ibp_rdres *e;
 
 	eng_dev_held(q->port->dev);
 	/* A guessed key is counted once, by the responder's full rules, which refuse it. */
-	if (len != sizeof(operands) || !eng_mkey_get(q->port->dev, n->rkey) || ibp_resp_has_work(q) ||
+	if (len != ibp_shm_atomic_bytes(n->opcode) || !eng_mkey_get(q->port->dev, n->rkey) || ibp_resp_has_work(q) ||
 	    shm->say_plain)
 		return false;
-	memcpy(operands, shm->data, sizeof(operands));
+	memcpy(operands, shm->data, len);
 	p.swap_add = operands[0];
 	p.compare = operands[1];
 	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
