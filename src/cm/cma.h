@@ -58,6 +58,12 @@ struct cma_host {
 	int (*join)(struct cm_port *p, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
 	/* Undoes a success. Called likewise. */
 	void (*leave)(struct cm_port *p, const struct cm_group *g);
+	/*
+	 * Asks the subnet of p, or (NULL) of any port, which port has registered an address. -EINPROGRESS: cma_name_answer()
+	 * brings the address by which the host knows that port, once, within timeout_ms. -EHOSTUNREACH: no subnet is asked.
+	 * Called with the identifier's call lock alone.
+	 */
+	int (*name)(struct cm_port *p, const uint8_t addr[16], int timeout_ms, uint64_t ticket);
 	/* The GID of the port that has an address, as this port's subnet knows it; on Ethernet the address itself. Called
 	 * without locks. */
 	void (*to_gid)(struct cm_port *p, const uint8_t addr[16], uint8_t ret[16]);
@@ -76,6 +82,9 @@ void cma_addr_changed(struct cma *c, struct cm_port *p, const uint8_t addr[16]);
 /* The answer to cma_host.path: status 0 with a path, or a negative errno. An identifier that has gone
  * meanwhile is passed over. From any thread, no lock held. */
 void cma_path_answer(struct cma *c, uint64_t ticket, int status, const struct cm_path *path);
+
+/* The answer to cma_host.name: status 0 with an address, or a negative errno. As cma_path_answer(), by the background thread. */
+void cma_name_answer(struct cma *c, uint64_t ticket, int status, const uint8_t addr[16]);
 
 /* The answer to cma_host.join. Returns false if the identifier has left the group meanwhile: a success is to be undone.
  * Called by the background thread, no lock held. */
@@ -125,7 +134,7 @@ void cma_id_destroy(struct cma_id *id);
 int cma_id_migrate(struct cma_id *id, struct cma_chan *to);
 
 int cma_bind(struct cma_id *id, const struct sockaddr *addr);
-/* src may be NULL. Events ADDR_RESOLVED or ADDR_ERROR. */
+/* src may be NULL. timeout_ms: of a question to a subnet (cma_host.name). Events ADDR_RESOLVED or ADDR_ERROR. */
 int cma_resolve_addr(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 		     int timeout_ms);
 /* Events ROUTE_RESOLVED or ROUTE_ERROR. */

@@ -4,6 +4,7 @@
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
+#include "util/ip.h"
 #include "wire/cm_fields.h"
 #include "wire/rmpp_fields.h"
 #include "wire/sa_fields.h"
@@ -15,7 +16,7 @@
 #define SA_VERSION 2
 #define REGISTER_MS 20000 /* for a group that is joined anew: the SM may still be sweeping */
 
-enum kind { PATH, JOIN, LEAVE };
+enum kind { PATH, JOIN, LEAVE, REGISTER, NAME };
 
 struct waiter {
 	struct ut_list node;
@@ -105,7 +106,7 @@ static bool add_waiter(struct question *q, uint64_t ticket)
 	return true;
 }
 
-static void drop(struct question *q)
+static void drop(struct sac *s, struct question *q)
 {
 	struct ut_list *n;
 
@@ -113,6 +114,8 @@ static void drop(struct question *q)
 		free(ut_container(n, struct waiter, node));
 	if (q->member)
 		q->member->joining = NULL;
+	if (s->registering == q)
+		s->registering = NULL;
 	ut_list_del(&q->node);
 	free(q);
 }
@@ -207,7 +210,7 @@ int sac_path(struct sac *s, const uint8_t sgid[16], const uint8_t dgid[16], uint
 		ut_list_init(&q->node);
 	if (!add_waiter(q, ticket)) {
 		if (is_new)
-			drop(q);
+			drop(s, q);
 		return -ENOMEM;
 	}
 	if (!is_new)
@@ -245,7 +248,7 @@ static void path_answered(struct sac *s, struct question *q, int status, const u
 		s->ops->path(s->ctx, w->ticket, status, &p);
 		free(w);
 	}
-	drop(q);
+	drop(s, q);
 }
 
 /* --- groups --- */
@@ -345,7 +348,7 @@ int sac_join(struct sac *s, const uint8_t port_gid[16], const struct sac_group *
 		return -ENOMEM;
 	if ((!m->joining && !begin_join(s, m, port_gid, timeout_ms, now)) || !add_waiter(m->joining, ticket)) {
 		if (m->joining && is_new)
-			drop(m->joining);
+			drop(s, m->joining);
 		if (is_new)
 			drop_member(m);
 		return -ENOMEM;
@@ -421,12 +424,118 @@ static void group_answered(struct sac *s, struct question *q, int status, const 
 	}
 	if (m && !m->users)
 		drop_member(m);
-	drop(q);
+	drop(s, q);
+}
+
+/* --- names --- */
+
+/* IPv4 addresses fill the last four octets, and the others are zero. */
+static void put_address(uint8_t *rec, const uint8_t addr[16])
+{
+	uint8_t data[16] = { 0 };
+	bool v4 = ut_ip_is_v4(addr);
+
+	memcpy(data + (v4 ? 12 : 0), addr + (v4 ? 12 : 0), v4 ? 4 : 16);
+	wire_set_SERVICE_RECORD_data8(rec, data);
+}
+
+static struct sac_name read_name(const uint8_t *rec)
+{
+	static const uint8_t none[12];
+	const uint8_t *data = wire_get_SERVICE_RECORD_data8(rec);
+	struct sac_name n;
+
+	memcpy(n.gid, wire_get_SERVICE_RECORD_gid(rec), 16);
+	memcpy(n.addr, data, 16);
+	if (!memcmp(data, none, 12))
+		ut_ip_set_v4(n.addr, data + 12);
+	return n;
+}
+
+static void put_service(uint8_t *rec)
+{
+	static const uint8_t name[64] = WIRE_ATS_NAME;
+
+	wire_set_SERVICE_RECORD_id(rec, WIRE_ATS_ID);
+	wire_set_SERVICE_RECORD_name(rec, name);
+}
+
+static void begin_register(struct sac *s, uint64_t now)
+{
+	struct question *q = make(s, REGISTER, now, REGISTER_MS);
+	uint8_t *rec;
+
+	if (!q)
+		return; /* the next subnet manager, or the port's next change, brings it */
+	ut_list_init(&q->node);
+	rec = record_of(q->mad);
+	put_service(rec);
+	wire_set_SERVICE_RECORD_gid(rec, s->own.gid);
+	wire_set_SERVICE_RECORD_pkey(rec, s->own_pkey);
+	wire_set_SERVICE_RECORD_lease(rec, WIRE_LEASE_ENDLESS);
+	put_address(rec, s->own.addr);
+	put_header(s, q, MAD_SET, WIRE_SA_SERVICE_RECORD,
+		   WIRE_SERVICE_ID | WIRE_SERVICE_GID | WIRE_SERVICE_PKEY | WIRE_SERVICE_LEASE | WIRE_SERVICE_NAME |
+			   WIRE_SERVICE_DATA8);
+	s->registering = q;
+	ask(s, q, now);
+}
+
+void sac_register(struct sac *s, const struct sac_name *own, uint16_t pkey, uint64_t now)
+{
+	if (!is_zero(s->own.gid))
+		return;
+	s->own = *own;
+	s->own_pkey = pkey;
+	begin_register(s, now);
+}
+
+int sac_find_name(struct sac *s, const struct sac_name *half, bool by_gid, int timeout_ms, uint64_t ticket, uint64_t now)
+{
+	struct question *q = make(s, NAME, now, timeout_ms);
+	uint8_t *rec;
+
+	if (!q)
+		return -ENOMEM;
+	ut_list_init(&q->node);
+	if (!add_waiter(q, ticket)) {
+		drop(s, q);
+		return -ENOMEM;
+	}
+	rec = record_of(q->mad);
+	put_service(rec);
+	if (by_gid)
+		wire_set_SERVICE_RECORD_gid(rec, half->gid);
+	else
+		put_address(rec, half->addr);
+	put_header(s, q, MAD_GET, WIRE_SA_SERVICE_RECORD,
+		   WIRE_SERVICE_NAME | (by_gid ? WIRE_SERVICE_ID | WIRE_SERVICE_GID : WIRE_SERVICE_DATA8));
+	ask(s, q, now);
+	return -EINPROGRESS;
+}
+
+static void name_answered(struct sac *s, struct question *q, int status, const uint8_t *rec)
+{
+	struct sac_name n = { .addr = { 0 } };
+	struct ut_list *w;
+
+	if (status == 0)
+		n = read_name(rec);
+	while ((w = ut_list_pop(&q->waiters))) {
+		s->ops->name(s->ctx, ut_container(w, struct waiter, node)->ticket, status, &n);
+		free(ut_container(w, struct waiter, node));
+	}
+	drop(s, q);
 }
 
 void sac_reregister(struct sac *s, const uint8_t port_gid[16], uint64_t now)
 {
 	struct member *m;
+
+	if (!is_zero(s->own.gid) && !s->registering) {
+		memcpy(s->own.gid, port_gid, 16);
+		begin_register(s, now);
+	}
 
 	ut_list_each(m, &s->members, node)
 		if (!m->joining && begin_join(s, m, port_gid, REGISTER_MS, now))
@@ -441,8 +550,10 @@ static void answered(struct sac *s, struct question *q, int status, const uint8_
 		path_answered(s, q, status, rec);
 	else if (q->kind == JOIN)
 		group_answered(s, q, status, rec);
+	else if (q->kind == NAME)
+		name_answered(s, q, status, rec);
 	else
-		drop(q);
+		drop(s, q);
 }
 
 static struct question *by_tid(struct sac *s, uint64_t tid)
@@ -467,7 +578,7 @@ void sac_receive(struct sac *s, const uint8_t mad[MAD_LEN], uint64_t now)
 		q->repeat = now + SAC_REPEAT_MS * UT_MS;
 		return;
 	}
-	answered(s, q, status ? -EHOSTUNREACH : 0, mad + WIRE_SA_DATA);
+	answered(s, q, !status ? 0 : status == WIRE_SA_TOO_MANY_RECORDS ? -ENOTUNIQ : -EHOSTUNREACH, mad + WIRE_SA_DATA);
 }
 
 static struct question *due(struct sac *s, uint64_t now)
@@ -513,6 +624,7 @@ void sac_end(struct sac *s, int status)
 		answered(s, q, status, NULL);
 	while ((m = ut_list_first(&s->members, struct member, node)))
 		drop_member(m);
+	s->own = (struct sac_name){ .gid = { 0 } };
 	s->n_kept = s->next_kept = 0;
 }
 
@@ -522,7 +634,7 @@ void sac_fini(struct sac *s)
 	struct member *m;
 
 	while ((q = ut_list_first(&s->questions, struct question, node)))
-		drop(q);
+		drop(s, q);
 	while ((m = ut_list_first(&s->members, struct member, node)))
 		drop_member(m);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A client of subnet administration (IBTA vol 1, chapter 15): path records, and membership of multicast groups. Pure:
- * MADs and time in, MADs and answers out.
+ * A client of subnet administration (IBTA vol 1, chapter 15): path records, membership of multicast groups, and addresses by
+ * DAPL's Address Translation Service. Pure: MADs and time in, MADs and answers out.
  *
  *	path   Get(PathRecord) by both GIDs and the P_Key; one question for all that ask the same at once; the answer
  *	       is kept while `generation` stands, which the caller moves with each change of the fabric
  *	join   Set(MCMemberRecord) for the first user of a group, Delete for the last; all groups are joined again when a
  *	       subnet manager asks for it (ClientReregister), since a new one knows none
+ *	name   Set(ServiceRecord) of the port's own address, again as groups; Get(ServiceRecord) of the port that has an
+ *	       address, and of the address that a port has. A record stays when its registrant ends, as its address does
  *
  * A question is repeated until its time is over: MADs are lost, and an SA may be BUSY. The caller guards all of it by one
  * lock, and gets answers from inside sac_receive(), sac_run() and sac_end().
@@ -40,19 +42,30 @@ struct sac_group {
 	bool is_exact;            /* in a join: one that is made has all of these, and not what the SA chooses */
 };
 
+/* An address and the port that has registered it. IPv4 addresses are mapped ones. */
+struct sac_name {
+	uint8_t addr[16], gid[16];
+};
+
 struct sac_ops {
 	/* Sends a MAD to the SA. A failure counts as a loss. */
 	void (*send)(void *ctx, const uint8_t mad[MAD_LEN]);
 	/* Answers, each ticket once: 0 or a negative errno. -EHOSTUNREACH: the SA knows none. */
 	void (*path)(void *ctx, uint64_t ticket, int status, const struct sac_path *p);
 	void (*group)(void *ctx, uint64_t ticket, int status, const struct sac_group *g);
+	/* -ENOTUNIQ too: several ports have registered it. */
+	void (*name)(void *ctx, uint64_t ticket, int status, const struct sac_name *n);
 };
 
+struct question;
 struct sac {
 	const struct sac_ops *ops;
 	void *ctx;
 	struct ut_list questions, members;
 	uint32_t tid_high, tid;   /* of transaction IDs: the agent's, and a count */
+	struct sac_name own;      /* registered; no GID: none */
+	uint16_t own_pkey;
+	struct question *registering;
 	uint64_t generation;      /* of the paths kept */
 	unsigned n_kept, next_kept;
 	struct {
@@ -80,6 +93,11 @@ int sac_join(struct sac *s, const uint8_t port_gid[16], const struct sac_group *
 	     uint64_t now, struct sac_group *ret);
 /* Takes a user away. tell: the last one tells the SA; no other process of the port is a member. */
 void sac_leave(struct sac *s, const uint8_t mgid[16], uint8_t join_state, bool tell, uint64_t now);
+/* Registers the port's address, from here on. One address; the same one again is nothing. */
+void sac_register(struct sac *s, const struct sac_name *own, uint16_t pkey, uint64_t now);
+/* Looks for the other half of a name: by its address, or (by_gid) by its GID. Returns -EINPROGRESS: ops->name() answers; or
+ * -ENOMEM. */
+int sac_find_name(struct sac *s, const struct sac_name *half, bool by_gid, int timeout_ms, uint64_t ticket, uint64_t now);
 /* A subnet manager asks clients to register again, or the port has come up. */
 void sac_reregister(struct sac *s, const uint8_t port_gid[16], uint64_t now);
 

@@ -60,14 +60,28 @@
 	F(MEMBER_RECORD, join_state,   48, 4,  4)                                              \
 	F(MEMBER_RECORD, proxy_join,   49, 0,  1)
 
+/* ServiceRecord (15.2.5.14, table 203). */
+#define WIRE_SERVICE_RECORD_FIELDS(F, B)                                                       \
+	F(SERVICE_RECORD, id,           0, 0, 64)                                              \
+	B(SERVICE_RECORD, gid,          8, 16)                                                 \
+	F(SERVICE_RECORD, pkey,        24, 0, 16)                                              \
+	F(SERVICE_RECORD, lease,       28, 0, 32)                                              \
+	B(SERVICE_RECORD, key,         32, 16)                                                 \
+	B(SERVICE_RECORD, name,        48, 64)                                                 \
+	B(SERVICE_RECORD, data8,      112, 16)                                                 \
+	B(SERVICE_RECORD, data16,     128, 16)                                                 \
+	B(SERVICE_RECORD, data32,     144, 16)                                                 \
+	B(SERVICE_RECORD, data64,     160, 16)
+
 WIRE_SA_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_PATH_RECORD_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_MEMBER_RECORD_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
+WIRE_SERVICE_RECORD_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 
 enum { WIRE_SA_DATA = 56 }; /* bytes before the record */
 
 /* Attributes (15.2.5, table 190), and the method that removes a record (15.2.2, table 188). */
-enum { WIRE_SA_PATH_RECORD = 0x0035, WIRE_SA_MEMBER_RECORD = 0x0038 };
+enum { WIRE_SA_SERVICE_RECORD = 0x0031, WIRE_SA_PATH_RECORD = 0x0035, WIRE_SA_MEMBER_RECORD = 0x0038 };
 enum { WIRE_SA_DELETE = 0x15, WIRE_SA_DELETE_RESP = 0x95 };
 
 /* Component masks: bit n is row n of the record's table, selectors and reserved ones counted. */
@@ -78,7 +92,22 @@ enum {
 	WIRE_MEMBER_PKEY = 1 << 7, WIRE_MEMBER_SL = 1 << 12, WIRE_MEMBER_FLOW_LABEL = 1 << 13,
 	WIRE_MEMBER_JOIN_STATE = 1 << 16, WIRE_MEMBER_MTU_SELECTOR = 1 << 4, WIRE_MEMBER_MTU = 1 << 5,
 	WIRE_MEMBER_RATE_SELECTOR = 1 << 8, WIRE_MEMBER_RATE = 1 << 9, WIRE_MEMBER_HOP_LIMIT = 1 << 14,
-	WIRE_MEMBER_CREATION = WIRE_MEMBER_QKEY | WIRE_MEMBER_PKEY | WIRE_MEMBER_SL | WIRE_MEMBER_FLOW_LABEL | WIRE_MEMBER_TCLASS
+	WIRE_MEMBER_CREATION = WIRE_MEMBER_QKEY | WIRE_MEMBER_PKEY | WIRE_MEMBER_SL | WIRE_MEMBER_FLOW_LABEL | WIRE_MEMBER_TCLASS,
+	WIRE_SERVICE_ID = 1 << 0, WIRE_SERVICE_GID = 1 << 1, WIRE_SERVICE_PKEY = 1 << 2, WIRE_SERVICE_LEASE = 1 << 4,
+	WIRE_SERVICE_NAME = 1 << 6, WIRE_SERVICE_DATA8 = 0xffff << 7 /* all 16 */
 };
+
+/* Status of the class, in the upper octet of a MAD's status (15.2.3). */
+enum { WIRE_SA_TOO_MANY_RECORDS = 0x0400 };
+
+/*
+ * DAPL's Address Translation Service, version 1: a service record of each port with its IP address in data8, the last four
+ * octets of which are an IPv4 address. Registrants, as their sources have it: P_Key 0xffff, an endless lease; a port's further
+ * addresses have service IDs of their own, so an address is looked for by name and data8, and a port's first address by ID,
+ * GID and name.
+ */
+#define WIRE_ATS_ID 0x10000ce100415453ull
+#define WIRE_ATS_NAME "DAPL Address Translation Service"
+#define WIRE_LEASE_ENDLESS 0xffffffffu
 
 #endif

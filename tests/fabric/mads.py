@@ -8,6 +8,8 @@ A program at a node that sends MADs of its own making through libibumad, for tes
     mads.py flood LID COUNT                         Sends of a vendor class that nothing reads: how many left, seconds
     mads.py noise LID COUNT SEED                    MADs of random bytes, classes and lengths: how many were accepted
     mads.py join MGID [--leave]                     member of a multicast group: the MLID, and the SA's status
+    mads.py register ADDRESS [--gid GID] [--nth N]  a service record of DAPL's ATS as gen1's SA client has it: the SA's status
+    mads.py resolve ADDRESS|GID [--like gen1|ibal]  the other half of it, by the components that those two ask with
     mads.py target IOC NAME                         serves device management as a storage target does, until it is killed
 """
 import argparse
@@ -110,12 +112,50 @@ def noise(port, args):
     return {"left": left}
 
 
-def join(port, args):
-    """MCMemberRecord (15.2.5.17): MGID, PortGID and JoinState, by the SA at the SM's LID."""
+def own_port():
+    """LID of the subnet manager, and the port's GID."""
     with open("/sys/class/infiniband/dpl_ib0/ports/1/sm_lid") as f:
         sm = int(f.read(), 16)
     with open("/sys/class/infiniband/dpl_ib0/ports/1/gids/0") as f:
-        gid = ipaddress.IPv6Address(f.read().strip()).packed
+        return sm, ipaddress.IPv6Address(f.read().strip()).packed
+
+
+ATS_ID, ATS_NAME = 0x10000CE100415453, b"DAPL Address Translation Service"
+ENDLESS = 0xFFFFFFFF
+
+
+def service(port, method, mask, ident=0, gid=bytes(16), data8=bytes(16)):
+    """ServiceRecord (15.2.5.14) of ATS, with the default P_Key and an endless lease."""
+    mad = head(SA, method, 0x31, version=2)
+    mad += bytes(12) + struct.pack(">QHHQ", 0, 0, 0, mask)
+    mad += struct.pack(">Q16sHHI16s64s16s", ident, gid, 0xFFFF, 0, ENDLESS, bytes(16), ATS_NAME, data8)
+    r = port.ask(SA, mad, own_port()[0], 1, version=2, timeout=5000)
+    return {"status": r and struct.unpack(">H", r[4:6])[0], "gid": r and str(ipaddress.IPv6Address(r[64:80])),
+            "address": r and (str(ipaddress.IPv4Address(r[180:184])) if r[168:180] == bytes(12) else
+                              str(ipaddress.IPv6Address(r[168:184]))),
+            "lid": own_port()[0]}
+
+
+def data8_of(address):
+    return ipaddress.ip_address(address).packed.rjust(16, b"\0")
+
+
+def register(port, args):
+    gid = ipaddress.IPv6Address(args.gid).packed if args.gid else own_port()[1]
+    return service(port, 2, 0x57, ATS_ID + (args.nth << 32), gid, data8_of(args.address))
+
+
+def resolve(port, args):
+    if args.address.startswith("fe80"):
+        return service(port, 1, 0x43, ATS_ID, gid=ipaddress.IPv6Address(args.address).packed)
+    # IBAL's DAPL: any service ID, and P_Key, lease and name as well; gen1: ID, name and all octets of the address.
+    mask = {"gen1": 0x7FFFC1, "ibal": 1 << 2 | 1 << 4 | 1 << 6 | 0xFFFF << 7}[args.like]
+    return service(port, 1, mask, ATS_ID, data8=data8_of(args.address))
+
+
+def join(port, args):
+    """MCMemberRecord (15.2.5.17): MGID, PortGID and JoinState, by the SA at the SM's LID."""
+    sm, gid = own_port()
     mask = 1 << 0 | 1 << 1 | 1 << 16
     mad = head(SA, 0x15 if args.leave else 2, 0x38, version=2)
     mad += bytes(12) + struct.pack(">QHHQ", 0, 0, 0, mask)
@@ -174,6 +214,12 @@ def main():
         if name == "join":
             s.add_argument("mgid")
             s.add_argument("--leave", action="store_true")
+    for name in ("register", "resolve"):
+        s = subs.add_parser(name)
+        s.add_argument("address")
+        s.add_argument("--gid")
+        s.add_argument("--nth", type=int, default=0)
+        s.add_argument("--like", choices=("gen1", "ibal"), default="gen1")
     s = subs.add_parser("target")
     s.add_argument("ioc", type=lambda x: int(x, 16))
     s.add_argument("name")

@@ -47,6 +47,7 @@ struct fake_host {
 	struct fake_port alpha, beta;
 	int path_result;   /* of the next path questions */
 	int join_result;   /* of the next joins; 0: as on Ethernet */
+	int name_result;   /* of the next questions for an address; 0: no subnet is asked */
 	int leaves;        /* of groups of the host */
 	uint64_t asked;
 	char said[256];    /* the last sentence; the test empties it */

@@ -6,7 +6,7 @@
 
 #include <endian.h>
 
-enum { IDLE, BOUND, ADDR, QUERY, ROUTED, LISTENING, CONNECT, DISCONNECT, GONE, STATES };
+enum { IDLE, BOUND, NAME, ADDR, QUERY, ROUTED, LISTENING, CONNECT, DISCONNECT, GONE, STATES };
 
 static struct cma_id *in_state(struct cma_chan *ch, int s)
 {
@@ -37,6 +37,12 @@ static struct cma_id *in_state(struct cma_chan *ch, int s)
 		return id;
 	}
 	id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
+	if (s == NAME) {
+		fh.name_result = -EINPROGRESS;
+		CHECK(cma_resolve_addr(id, NULL, fh_v4("10.9.0.1", 7), 1000) == 0);
+		fh.name_result = 0;
+		fh_expect_none(ch);
+	}
 	if (s == BOUND || s == LISTENING)
 		CHECK(cma_bind(id, fh_v4("10.0.0.1", 1234)) == 0);
 	if (s == LISTENING)
@@ -157,24 +163,24 @@ static const struct {
 	int (*call)(struct cma_id *id);
 	const char *want;
 } rows[] = {
-	/*                             I B A Q R L C D G */
-	{ "bind",       c_bind,       "+--------" },
-	{ "resolve",    c_resolve,    "++-------" },
-	{ "route",      c_route,      "--+------" },
-	{ "path",       c_path,       "--+------" },
-	{ "listen",     c_listen,     "++-------" },
-	{ "connect",    c_connect,    "----+----" },
-	{ "accept",     c_accept,     "------+--" },
-	{ "reject",     c_reject,     "------+--" },
-	{ "establish",  c_establish,  "------+--" },
-	{ "notify",     c_notify,     "------+--" },
-	{ "disconnect", c_disconnect, "------+++" },
-	{ "join (RC)",  c_join,       "---------" },
-	{ "device",     c_device,     "+--------" },
-	{ "afonly",     c_afonly,     "++-------" },
-	{ "no reuse",   c_unreuse,    "+--------" },
-	{ "INIT",       c_init_attr,  "-++++++++" },
-	{ "RTR",        c_rtr_attr,   "------+++" },
+	/*                             I B N A Q R L C D G */
+	{ "bind",       c_bind,       "+---------" },
+	{ "resolve",    c_resolve,    "++--------" },
+	{ "route",      c_route,      "---+------" },
+	{ "path",       c_path,       "---+------" },
+	{ "listen",     c_listen,     "++--------" },
+	{ "connect",    c_connect,    "-----+----" },
+	{ "accept",     c_accept,     "-------+--" },
+	{ "reject",     c_reject,     "-------+--" },
+	{ "establish",  c_establish,  "-------+--" },
+	{ "notify",     c_notify,     "-------+--" },
+	{ "disconnect", c_disconnect, "-------+++" },
+	{ "join (RC)",  c_join,       "----------" },
+	{ "device",     c_device,     "+---------" },
+	{ "afonly",     c_afonly,     "++--------" },
+	{ "no reuse",   c_unreuse,    "+---------" },
+	{ "INIT",       c_init_attr,  "-+-+++++++" },
+	{ "RTR",        c_rtr_attr,   "-------+++" },
 };
 
 static void test_table(void)
@@ -322,6 +328,68 @@ static void test_resolve(void)
 	CHECK(cma_resolve_addr(id, NULL, NULL, 0) == -EINVAL);
 	cma_id_destroy(id);
 	fh_expect_none(ch);
+	CHECK(cma_chan_destroy(ch) == 0);
+	fh_check_empty();
+}
+
+/* An address that the subnet knows: its port is found by the host's own address of it, and the peer is shown by the one
+ * that was asked for. */
+static void test_names(void)
+{
+	static const uint8_t own[16] = { [10] = 0xff, 0xff, 10, 0, 0, 8 };
+	struct cma_chan *ch = fh_chan();
+	struct cma_id *id = in_state(ch, NAME);
+	struct cm_param p = fh_param();
+	struct sockaddr_in *in;
+	struct cma_info info;
+
+	cma_name_answer(fh.c, fh.asked + 1, 0, own);
+	fh_expect_none(ch);
+	cma_name_answer(fh.c, fh.asked, 0, own);
+	CHECK(fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0)->id == id);
+	cma_name_answer(fh.c, fh.asked, 0, own);
+	fh_expect_none(ch);
+	cma_query(id, &info);
+	in = (struct sockaddr_in *)&info.remote;
+	CHECK(in->sin_addr.s_addr == htonl(0x0a090001) && ntohs(in->sin_port) == 7);
+	CHECK(strcmp(info.device, "alpha") == 0 && !memcmp(info.dgid.raw, own, 16));
+	CHECK(cma_resolve_route(id, 1000) == 0);
+	fh_expect(ch, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	CHECK(cma_connect(id, &p) == 0);
+	CHECK(!memcmp(fh_ep(&fh.alpha)->ep.remote.addr, own, 16) && fh_ep(&fh.alpha)->ep.remote.port == 7);
+	cma_id_destroy(id);
+
+	/* Not registered: another address may be tried. */
+	id = in_state(ch, NAME);
+	cma_name_answer(fh.c, fh.asked, -EHOSTUNREACH, own);
+	fh_expect(ch, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+	CHECK(cma_resolve_addr(id, NULL, fh_v4("10.0.0.9", 7), 0) == 0);
+	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	cma_query(id, &info);
+	in = (struct sockaddr_in *)&info.remote;
+	CHECK(in->sin_addr.s_addr == htonl(0x0a000009));
+	cma_id_destroy(id);
+
+	/* Registered for a port that no adapter of the host reaches; and an answer that comes after the identifier's end. */
+	id = in_state(ch, NAME);
+	cma_name_answer(fh.c, fh.asked, 0, (const uint8_t[16]){ [10] = 0xff, 0xff, 10, 9, 0, 2 });
+	fh_expect(ch, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
+	cma_id_destroy(id);
+	id = in_state(ch, NAME);
+	cma_id_destroy(id);
+	cma_name_answer(fh.c, fh.asked, 0, own);
+	fh_expect_none(ch);
+	/* The adapter of a bound identifier goes meanwhile. */
+	id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
+	fh.name_result = -EINPROGRESS;
+	CHECK(cma_resolve_addr(id, fh_v4("10.0.0.1", 0), fh_v4("10.9.0.1", 7), 1000) == 0);
+	fh.name_result = 0;
+	cma_port_gone(fh.c, &fh.alpha.cm);
+	fh_expect(ch, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+	cma_name_answer(fh.c, fh.asked, -ENODEV, own);
+	fh_expect(ch, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
+	CHECK(cma_resolve_route(id, 1000) == -EINVAL);
+	cma_id_destroy(id);
 	CHECK(cma_chan_destroy(ch) == 0);
 	fh_check_empty();
 }
@@ -569,6 +637,7 @@ int main(void)
 	test_events_by_state();
 	test_failures();
 	test_resolve();
+	test_names();
 	test_device_choice();
 	test_options();
 	test_path_option();

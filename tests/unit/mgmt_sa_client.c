@@ -24,6 +24,7 @@ struct world {
 	int status[BOX], answers;
 	struct sac_path path;
 	struct sac_group group;
+	struct sac_name name;
 	uint64_t now;
 };
 
@@ -54,7 +55,13 @@ static void on_group(void *ctx, uint64_t ticket, int status, const struct sac_gr
 	answer(ctx, ticket, status);
 }
 
-static const struct sac_ops ops = { take, on_path, on_group };
+static void on_name(void *ctx, uint64_t ticket, int status, const struct sac_name *n)
+{
+	((struct world *)ctx)->name = *n;
+	answer(ctx, ticket, status);
+}
+
+static const struct sac_ops ops = { take, on_path, on_group, on_name };
 
 static void begin(struct world *w)
 {
@@ -244,11 +251,103 @@ static void given_groups(void)
 	sac_fini(&w.s);
 }
 
+/* DAPL's Address Translation Service, version 1. */
+static const uint8_t v4[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 }, data8[16] = { [12] = 10, 1, 2, 3 },
+		     v6[16] = { 0xfd, [15] = 7 };
+
+static void fill_v4(uint8_t *rec)
+{
+	wire_set_SERVICE_RECORD_gid(rec, there);
+	wire_set_SERVICE_RECORD_data8(rec, data8);
+}
+
+static void fill_v6(uint8_t *rec)
+{
+	wire_set_SERVICE_RECORD_gid(rec, there);
+	wire_set_SERVICE_RECORD_data8(rec, v6);
+}
+
+static struct sac_name half(const uint8_t addr[16], const uint8_t gid[16])
+{
+	struct sac_name n = { .gid = { 0 } };
+
+	if (addr)
+		memcpy(n.addr, addr, 16);
+	if (gid)
+		memcpy(n.gid, gid, 16);
+	return n;
+}
+
+static void names(void)
+{
+	struct sac_name n = half(v4, here);
+	const uint8_t *rec;
+	struct world w;
+
+	begin(&w);
+	sac_reregister(&w.s, here, w.now);
+	CHECK(w.n == 0);
+	sac_register(&w.s, &n, 0xffff, w.now);
+	CHECK(w.n == 1 && wire_get_MAD_method(w.sent[0]) == MAD_SET && wire_get_MAD_attr_id(w.sent[0]) == 0x31);
+	/* ServiceID, GID, P_Key, lease, name, 16 octets of data */
+	CHECK(wire_get_SA_mask(w.sent[0]) == (1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 0xffff << 7));
+	rec = w.sent[0] + 56;
+	CHECK(!memcmp(rec, (const uint8_t[8]){ 0x10, 0, 0x0c, 0xe1, 0, 0x41, 0x54, 0x53 }, 8));
+	CHECK(!memcmp(rec + 8, here, 16) && rec[24] == 0xff && rec[25] == 0xff && !memcmp(rec + 28, "\xff\xff\xff\xff", 4));
+	CHECK(!strcmp((const char *)rec + 48, "DAPL Address Translation Service") && !memcmp(rec + 112, data8, 16));
+	sac_register(&w.s, &n, 0xffff, w.now);
+	CHECK(w.n == 1);
+	/* Lost, asked again; a new subnet manager meanwhile is no second question. */
+	w.now += SAC_REPEAT_MS * UT_MS;
+	sac_run(&w.s, w.now);
+	sac_reregister(&w.s, here, w.now);
+	CHECK(w.n == 2);
+	respond(&w, 1, 0, NULL);
+	CHECK(sac_deadline(&w.s) == UT_NEVER && w.answers == 0);
+	/* The next subnet manager, which gives another prefix. */
+	sac_reregister(&w.s, there, w.now);
+	CHECK(w.n == 3 && !memcmp(w.sent[2] + 56 + 8, there, 16) && !memcmp(w.sent[2] + 56 + 112, data8, 16));
+	respond(&w, 2, 0x0200, NULL);
+
+	/* By address, any service ID; by GID, that of the port's first address. */
+	n = half(v4, NULL);
+	CHECK(sac_find_name(&w.s, &n, false, 2000, 5, w.now) == -EINPROGRESS && w.n == 4);
+	CHECK(wire_get_MAD_method(w.sent[3]) == MAD_GET && wire_get_SA_mask(w.sent[3]) == (1 << 6 | 0xffff << 7));
+	CHECK(!memcmp(w.sent[3] + 56 + 112, data8, 16));
+	respond(&w, 3, 0, fill_v4);
+	CHECK(w.answers == 1 && w.ticket[0] == 5 && !w.status[0] && !memcmp(w.name.gid, there, 16) && !memcmp(w.name.addr, v4, 16));
+	n = half(NULL, there);
+	CHECK(sac_find_name(&w.s, &n, true, 2000, 6, w.now) == -EINPROGRESS);
+	CHECK(wire_get_SA_mask(w.sent[4]) == (1 << 0 | 1 << 1 | 1 << 6) && !memcmp(w.sent[4] + 56 + 8, there, 16));
+	respond(&w, 4, 0, fill_v6);
+	CHECK(w.answers == 2 && !w.status[1] && !memcmp(w.name.addr, v6, 16));
+	/* Two ports have it; none has it; no answer; the end. */
+	n = half(v6, NULL);
+	CHECK(sac_find_name(&w.s, &n, false, 2000, 7, w.now) == -EINPROGRESS && !memcmp(w.sent[5] + 56 + 112, v6, 16));
+	respond(&w, 5, 0x0400, NULL);
+	CHECK(w.status[2] == -ENOTUNIQ);
+	CHECK(sac_find_name(&w.s, &n, false, 2000, 8, w.now) == -EINPROGRESS);
+	respond(&w, 6, 0x0300, NULL);
+	CHECK(w.status[3] == -EHOSTUNREACH);
+	CHECK(sac_find_name(&w.s, &n, false, 100, 9, w.now) == -EINPROGRESS);
+	w.now += 200 * UT_MS;
+	sac_run(&w.s, w.now);
+	CHECK(w.status[4] == -ETIMEDOUT);
+	CHECK(sac_find_name(&w.s, &n, false, 2000, 10, w.now) == -EINPROGRESS);
+	sac_end(&w.s, -ENODEV);
+	CHECK(w.answers == 6 && w.status[5] == -ENODEV);
+	/* What was registered ended with it. */
+	sac_reregister(&w.s, here, w.now);
+	CHECK(w.n == 9);
+	sac_fini(&w.s);
+}
+
 static const struct test_case cases[] = {
 	{ "-", "paths", paths },
 	{ "-", "groups with given attributes", given_groups },
 	{ "-", "time", time_passes },
 	{ "-", "groups", groups },
+	{ "-", "names", names },
 };
 
 int main(int argc, char **argv)

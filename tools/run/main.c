@@ -285,6 +285,7 @@ static const struct command commands[] = {
 "       dapple fabric edit FILE\n"
 "       dapple fabric run NODE [--] COMMAND [ARGUMENT...]\n"
 "       dapple fabric agent NODE COMMAND...\n"
+"       dapple fabric resolve NODE ADDRESS|GID\n"
 "\n"
 "A fabric is one process with switches, links and management agents; OpenSM and\n"
 "the tools of infiniband-diags run on its nodes.  It ends with down, or with the\n"

@@ -2,9 +2,10 @@
 /*
  * rdma_getaddrinfo: the host's own name service with an RDMA coat. Types of
  * queue pairs and port spaces stand for types of sockets and protocols; numeric
- * GIDs of AF_IB are read here. One result, the resolver's first.
+ * GIDs of AF_IB are read here. One result, the resolver's first; its route data are ibacm's.
  */
 #include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/acm.h"
 #include "abi/rdmacm/chan.h"
 #include "abi/rdmacm/dev.h"
 #include "abi/rdmacm/newer.h"
@@ -153,6 +154,8 @@ static int find(const char *node, const char *service, const struct rdma_addrinf
 		rc = copy_addr(h->ai_dst_addr, h->ai_dst_len, &r->ai_dst_addr, &r->ai_dst_len);
 	if (!rc && !r->ai_src_len && h->ai_src_len && h->ai_src_addr)
 		rc = copy_addr(h->ai_src_addr, h->ai_src_len, &r->ai_src_addr, &r->ai_src_len);
+	if (!rc)
+		rcm_acm_route(r, h);
 	return rc;
 }
 

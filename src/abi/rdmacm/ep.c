@@ -25,6 +25,14 @@ static int make_passive(struct rcm_id *id, const struct rdma_addrinfo *res, stru
 	return 0;
 }
 
+/* Path records of rdma_getaddrinfo() or of the program's own. */
+static int take_route(struct rcm_id *id, const struct rdma_addrinfo *res)
+{
+	int rc = cma_option(id->cma, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, res->ai_route, res->ai_route_len);
+
+	return rc ? rc : rcm_complete(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
 static int make_active(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
 		       struct ibv_qp_init_attr *attr)
 {
@@ -32,7 +40,7 @@ static int make_active(struct rcm_id *id, const struct rdma_addrinfo *res, struc
 				  res->ai_dst_addr, RCM_RESOLVE_MS);
 
 	if (!rc)
-		rc = rcm_resolve_route(id, RCM_RESOLVE_MS);
+		rc = res->ai_route_len ? take_route(id, res) : rcm_resolve_route(id, RCM_RESOLVE_MS);
 	if (rc || !attr)
 		return rc;
 	attr->qp_type = (enum ibv_qp_type)res->ai_qp_type;

@@ -42,17 +42,18 @@ struct cma {
 	struct ut_mutex lock;
 	struct ut_list ids UT_GUARDED_BY(lock); /* struct cma_id */
 	struct ut_rng rng UT_GUARDED_BY(lock);
-	uint64_t tickets UT_GUARDED_BY(lock); /* of path questions, ever */
+	uint64_t tickets UT_GUARDED_BY(lock); /* of questions, ever */
 };
 
 /*
  * What an identifier may be asked in which state, and what it may hear: one
- * table (id.c). Addresses are resolved by a look-up in this process's own host, so the
- * state in which the kernel waits for that does not exist; a path record may come later.
+ * table (id.c). Addresses are resolved by a look-up in this process's own host; what that does not
+ * know, and a path record, may come later.
  */
 enum cma_state {
 	CMA_IDLE,   /* nothing known */
 	CMA_BOUND,  /* has a source: one address, or any */
+	CMA_NAME_QUERY, /* the subnet was asked for the address */
 	CMA_ADDR,   /* knows both addresses and its adapter */
 	CMA_ROUTE_QUERY, /* the path record was asked for */
 	CMA_ROUTED, /* may connect */
@@ -66,7 +67,7 @@ enum cma_state {
 
 enum cma_act {
 	/* calls */
-	CMA_DO_BIND, CMA_DO_RESOLVE, CMA_DO_ROUTE, CMA_DO_PATH, CMA_DO_LISTEN, CMA_DO_CONNECT,
+	CMA_DO_BIND, CMA_DO_RESOLVE, CMA_DO_NAME, CMA_DO_ROUTE, CMA_DO_PATH, CMA_DO_LISTEN, CMA_DO_CONNECT,
 	CMA_DO_ACCEPT, CMA_DO_REJECT, CMA_DO_ESTABLISH, CMA_DO_NOTIFY, CMA_DO_DISCONNECT,
 	CMA_DO_ALTERNATE, CMA_DO_JOIN, CMA_DO_DEVICE, CMA_DO_AFONLY, CMA_DO_REUSE,
 	/* what happens */
@@ -125,6 +126,7 @@ struct cma_id {
 	struct ut_list subs;
 	struct ut_list mcs;
 	struct link_end local, remote;
+	struct cma_addr asked;   /* the address that the subnet was asked for; family 0: none. remote is the port's own then */
 	bool has_local, has_remote, any, accepted, confirmed;
 	enum cm_ps space; /* of the service ID */
 	int backlog;      /* as given to listen() */
@@ -147,8 +149,8 @@ struct cma_id {
 	struct cm_ece peer_ece;
 	struct cm_path path;     /* from ROUTED on, and of a request */
 	struct cm_path alternate; /* given with it; dlid 0: none */
-	uint64_t ticket;         /* ROUTE_QUERY: of the question */
-	struct cma_qev *answer;  /* ROUTE_QUERY: the event that tells it */
+	uint64_t ticket;         /* NAME_QUERY, ROUTE_QUERY: of the question */
+	struct cma_qev *answer;  /* NAME_QUERY, ROUTE_QUERY: the event that tells it */
 };
 
 /* In a forked child, where every call on an identifier of the parent is -EIO. */

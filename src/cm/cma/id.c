@@ -364,7 +364,7 @@ void cma_query(struct cma_id *id, struct cma_info *ret)
 	if (id->has_local)
 		write_addr(id, family, &id->local, &ret->local);
 	if (id->has_remote)
-		write_addr(id, family, &id->remote, &ret->remote);
+		write_addr(id, family, id->asked.family ? &id->asked.end : &id->remote, &ret->remote);
 	if (id->has_remote)
 		gid_of(id, id->remote.addr, ret->dgid.raw);
 	if (id->qp_type == IBV_QPT_UD)
@@ -374,39 +374,40 @@ void cma_query(struct cma_id *id, struct cma_info *ret)
 
 /* --- states --- */
 
-/* One letter per cell: the state after the act, in the order of enum cma_state; '.' = illegal. IDLE, BOUND, ADDRESS
- * resolved, QUERY of the route, ROUTED, LISTENING, CONNECT, DISCONNECT, GONE (device removed), X = destroyed. */
-static const char letter[CMA_STATES + 1] = "IBAQRLCDGX";
+/* One letter per cell: the state after the act, in the order of enum cma_state; '.' = illegal. IDLE, BOUND, NAME asked for,
+ * ADDRESS resolved, QUERY of the route, ROUTED, LISTENING, CONNECT, DISCONNECT, GONE (device removed), X = destroyed. */
+static const char letter[CMA_STATES + 1] = "IBNAQRLCDGX";
 
 static const char *const rows[CMA_ACTS] = {
-	/*                      IBAQRLCDGX */
-	[CMA_DO_BIND]       = "B.........",
-	[CMA_DO_RESOLVE]    = "AA........",
-	[CMA_DO_ROUTE]      = "..Q.......",
-	[CMA_DO_PATH]       = "..R.......",
-	[CMA_DO_LISTEN]     = "LL........",
-	[CMA_DO_CONNECT]    = "....C.....",
-	[CMA_DO_ACCEPT]     = "......C...",
-	[CMA_DO_REJECT]     = "......C...",
-	[CMA_DO_ESTABLISH]  = "......C...",
-	[CMA_DO_NOTIFY]     = "......C...",
+	/*                      IBNAQRLCDGX */
+	[CMA_DO_BIND]       = "B..........",
+	[CMA_DO_RESOLVE]    = "AA.........",
+	[CMA_DO_NAME]       = "...N.......",
+	[CMA_DO_ROUTE]      = "...Q.......",
+	[CMA_DO_PATH]       = "...R.......",
+	[CMA_DO_LISTEN]     = "LL.........",
+	[CMA_DO_CONNECT]    = ".....C.....",
+	[CMA_DO_ACCEPT]     = ".......C...",
+	[CMA_DO_REJECT]     = ".......C...",
+	[CMA_DO_ESTABLISH]  = ".......C...",
+	[CMA_DO_NOTIFY]     = ".......C...",
 	/* Programs disconnect once more when they hear that the peer did. */
-	[CMA_DO_DISCONNECT] = "......CDG.",
-	[CMA_DO_ALTERNATE]  = "......C...",
-	[CMA_DO_JOIN]       = ".BA.......",
-	[CMA_DO_DEVICE]     = "I.........",
-	[CMA_DO_AFONLY]     = "IB........",
+	[CMA_DO_DISCONNECT] = ".......CDG.",
+	[CMA_DO_ALTERNATE]  = ".......C...",
+	[CMA_DO_JOIN]       = ".B.A.......",
+	[CMA_DO_DEVICE]     = "I..........",
+	[CMA_DO_AFONLY]     = "IB.........",
 	/* Setting the option is legal in these states. A listener may not clear it, which option.c checks: the act has
 	 * no value. */
-	[CMA_DO_REUSE]      = "IBAQRLC...",
-	[CMA_ON_PATH]       = "...R......",
-	[CMA_ON_NO_PATH]    = "...A......",
-	[CMA_ON_CONN]       = "......C...",
-	[CMA_ON_ALTERNATE]  = "......C...",
-	[CMA_ON_END]        = "......D...",
-	[CMA_ON_TIMEWAIT]   = ".......D..",
-	[CMA_ON_GONE]       = ".GGGGGGG..",
-	[CMA_ON_DESTROY]    = "XXXXXXXXX.",
+	[CMA_DO_REUSE]      = "IBNAQRLC...",
+	[CMA_ON_PATH]       = "....R......",
+	[CMA_ON_NO_PATH]    = "....A......",
+	[CMA_ON_CONN]       = ".......C...",
+	[CMA_ON_ALTERNATE]  = ".......C...",
+	[CMA_ON_END]        = ".......D...",
+	[CMA_ON_TIMEWAIT]   = "........D..",
+	[CMA_ON_GONE]       = ".GGGGGGGG..",
+	[CMA_ON_DESTROY]    = "XXXXXXXXXX.",
 };
 
 int cma_next(enum cma_state now, enum cma_act act)
@@ -420,7 +421,7 @@ int cma_next(enum cma_state now, enum cma_act act)
 const char *cma_state_name(enum cma_state s)
 {
 	static const char *const names[CMA_STATES] = {
-		"idle", "bound", "address resolved", "resolving the route", "route resolved", "listening",
+		"idle", "bound", "resolving the address", "address resolved", "resolving the route", "route resolved", "listening",
 		"connecting or connected", "disconnected", "device removed", "destroyed",
 	};
 

@@ -64,7 +64,6 @@ static int resolve(struct cma_id *id, const struct cma_addr *dst)
 {
 	struct link_end to = dst->end, src = { 0 };
 	bool v4 = ut_ip_is_v4(to.addr);
-	char text[CMA_TEXT];
 	int r;
 
 	cma_addr_set_any(&src, v4);
@@ -78,12 +77,8 @@ static int resolve(struct cma_id *id, const struct cma_addr *dst)
 	r = ut_ip_is_v4(src.addr) == v4 ? id->c->host->route(&to, &src) : -EAFNOSUPPORT;
 	if (r == 0)
 		r = take_source(id, &src);
-	if (r < 0) {
-		ut_info("cannot resolve %s (%s): the identifier gets RDMA_CM_EVENT_ADDR_ERROR",
-			cma_addr_text(&dst->end, text, sizeof(text)),
-			strerror(-r));
+	if (r < 0)
 		return r;
-	}
 	if (!to.scope)
 		to.scope = src.scope;
 	id->remote = to;
@@ -94,18 +89,120 @@ static int resolve(struct cma_id *id, const struct cma_addr *dst)
 	return 0;
 }
 
-/* Queues what the call has found out, unless the device went meanwhile. */
-static void tell(struct cma_id *id, struct cma_qev *q, enum cma_state from, enum cma_state back,
-		 int type, int status)
+/* Queues ADDR_RESOLVED or ADDR_ERROR. A device that went meanwhile has changed the state already. */
+static void tell(struct cma_id *id, struct cma_qev *q, enum cma_state from, const struct cma_addr *dst, int status)
 {
+	enum cma_state back = id->has_local ? CMA_BOUND : CMA_IDLE;
+	char text[CMA_TEXT];
+
+	if (status < 0)
+		ut_info("cannot resolve %s (%s): the identifier gets RDMA_CM_EVENT_ADDR_ERROR",
+			cma_addr_text(&dst->end, text, sizeof(text)), strerror(-status));
 	ut_lock(&id->c->lock);
-	if (status < 0 && id->state == from)
-		id->state = back;
-	q->e.type = type + (status < 0); /* each error follows its success */
+	if (id->state == from)
+		id->state = status < 0 ? back : CMA_ADDR;
+	q->e.type = status < 0 ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED;
 	q->e.status = status;
 	cma_queue(id->c, q);
 	ut_unlock(&id->c->lock);
 }
+
+/* --- addresses that the host does not know --- */
+
+/* The question has a ticket before it is asked, as that for a path. */
+static int begin_name(struct cma_id *id, struct cma_qev *q)
+{
+	int next;
+
+	ut_lock(&id->c->lock);
+	next = cma_next(id->state, CMA_DO_NAME);
+	if (next >= 0) {
+		id->state = (enum cma_state)next;
+		id->ticket = ++id->c->tickets;
+		id->answer = q;
+	}
+	ut_unlock(&id->c->lock);
+	return next < 0 ? next : 0;
+}
+
+/* Returns true if the subnet was asked: its answer tells the event. */
+static bool ask_name(struct cma_id *id, struct cma_qev *q, const struct cma_addr *dst, int timeout_ms)
+{
+	if (ut_ip_is_any(dst->end.addr) || ut_ip_is_group(dst->end.addr) || begin_name(id, q) < 0)
+		return false;
+	id->asked = *dst;
+	if (id->c->host->name(id->port, dst->end.addr, timeout_ms, id->ticket) == -EINPROGRESS)
+		return true;
+	id->asked.family = 0;
+	ut_lock(&id->c->lock);
+	id->answer = NULL;
+	if (id->state == CMA_NAME_QUERY)
+		id->state = CMA_ADDR;
+	ut_unlock(&id->c->lock);
+	return false;
+}
+
+/* Finds the identifier that waits for an answer; cma_id_put() gives it back. */
+static struct cma_id *hold_asker(struct cma *c, uint64_t ticket)
+{
+	struct cma_id *id, *found = NULL;
+
+	ut_lock(&c->lock);
+	ut_list_each(id, &c->ids, node)
+		if (id->answer && id->ticket == ticket) {
+			found = id;
+			id->refs++;
+			break;
+		}
+	ut_unlock(&c->lock);
+	return found;
+}
+
+/* NULL: the identifier has been destroyed. */
+static struct cma_qev *take_answer(struct cma_id *id)
+{
+	struct cma_qev *q = NULL;
+
+	ut_lock(&id->c->lock);
+	if (id->state != CMA_DEAD) {
+		q = id->answer;
+		id->answer = NULL;
+	}
+	ut_unlock(&id->c->lock);
+	return q;
+}
+
+static void name_answered(struct cma_id *id, int status, const uint8_t addr[16])
+{
+	struct cma_qev *q = take_answer(id);
+	struct cma_addr own = id->asked;
+
+	if (!q)
+		return;
+	own.end.scope = 0;
+	if (status == 0) {
+		memcpy(own.end.addr, addr, 16);
+		status = resolve(id, &own);
+	}
+	own = id->asked;
+	if (status < 0)
+		id->asked.family = 0;
+	tell(id, q, CMA_NAME_QUERY, &own, status);
+}
+
+void cma_name_answer(struct cma *c, uint64_t ticket, int status, const uint8_t addr[16])
+{
+	struct cma_id *id = cma_foreign(c) ? NULL : hold_asker(c, ticket);
+
+	if (!id)
+		return;
+	ut_lock(&id->call);
+	name_answered(id, status, addr);
+	ut_unlock(&id->call);
+	cma_id_put(id);
+}
+
+/* --- calls --- */
 
 /* An identifier without a source takes the one given; any address with port 0 is none. */
 static int bind_source(struct cma_id *id, const struct sockaddr *src)
@@ -121,7 +218,7 @@ static int bind_source(struct cma_id *id, const struct sockaddr *src)
 	return cma_bind_addr(id, &a);
 }
 
-static int resolve_call(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst)
+static int resolve_call(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst, int timeout_ms)
 {
 	struct cma_addr to;
 	enum cma_state old;
@@ -140,18 +237,17 @@ static int resolve_call(struct cma_id *id, const struct sockaddr *src, const str
 		return r;
 	}
 	r = resolve(id, &to);
-	tell(id, q, CMA_ADDR, id->has_local ? CMA_BOUND : CMA_IDLE, RDMA_CM_EVENT_ADDR_RESOLVED,
-	     r);
+	if (r == 0 || r == -EAFNOSUPPORT || !ask_name(id, q, &to, timeout_ms))
+		tell(id, q, CMA_ADDR, &to, r);
 	return 0;
 }
 
 int cma_resolve_addr(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 		     int timeout_ms)
 {
-	(void)timeout_ms; /* the look-up is local */
 	if (!cma_enter(id))
 		return -EIO;
-	return cma_leave_call(id, resolve_call(id, src, dst));
+	return cma_leave_call(id, resolve_call(id, src, dst, timeout_ms));
 }
 
 /* ROUTE_RESOLVED or ROUTE_ERROR. A device that went meanwhile has changed the state already. */

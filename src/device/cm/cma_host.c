@@ -36,7 +36,7 @@ struct known {
 /* What the RDMA CM is to be told. */
 struct note {
 	struct ut_list node;
-	enum { ADDRESS, PORT_GONE, PATH, GROUP } what;
+	enum { ADDRESS, PORT_GONE, PATH, NAME, GROUP } what;
 	struct dev_adapter *a;
 	uint8_t addr[16];
 	uint64_t ticket;
@@ -200,6 +200,8 @@ static int host_attach(struct cm_port *p)
 		return -EIO;
 	ut_lock(&a->dev.lock);
 	r = dev_kind_attach(&a->dev);
+	if (r == 0)
+		a->kind->announce(a);
 	eng_dev_unlock(&a->dev);
 	if (r < 0)
 		ut_info("%s: cannot attach the adapter (%s): it takes no connections, the next call tries again",
@@ -242,6 +244,19 @@ static int host_route(const struct link_end *dst, struct link_end *src)
 	return r == -ENETUNREACH ? dev_cm_route(dst, src) : r;
 }
 
+static int host_name(struct cm_port *p, const uint8_t addr[16], int timeout_ms, uint64_t ticket)
+{
+	int r = -EHOSTUNREACH;
+
+	ut_lock(&list_lock);
+	update();
+	for (int i = 0; i < n_listed && r != -EINPROGRESS; i++)
+		if (!p || p == &listed[i]->cm)
+			r = listed[i]->kind->ask_addr(listed[i], addr, timeout_ms, ticket);
+	ut_unlock(&list_lock);
+	return r;
+}
+
 static void host_to_gid(struct cm_port *p, const uint8_t addr[16], uint8_t ret[16])
 {
 	struct dev_adapter *a = dev_adapter_of_cm(p);
@@ -272,6 +287,7 @@ static const struct cma_host host = {
 	.path = host_path,
 	.join = host_join,
 	.leave = host_leave,
+	.name = host_name,
 	.to_gid = host_to_gid,
 	.from_gid = host_from_gid,
 };
@@ -348,6 +364,15 @@ void dev_cm_note_path(struct dev_adapter *a, uint64_t ticket, int status, const 
 	add_note(&n);
 }
 
+void dev_cm_note_name(struct dev_adapter *a, uint64_t ticket, int status, const uint8_t addr[16])
+{
+	struct note n = { .what = NAME, .a = a, .ticket = ticket, .status = status };
+
+	if (status == 0)
+		memcpy(n.addr, addr, sizeof(n.addr));
+	add_note(&n);
+}
+
 void dev_cm_note_group(struct dev_adapter *a, uint64_t ticket, int status, const struct cm_group *g)
 {
 	struct note n = { .what = GROUP, .a = a, .ticket = ticket, .status = status };
@@ -378,6 +403,9 @@ static void deliver(struct cma *c, const struct note *n)
 		break;
 	case PATH:
 		cma_path_answer(c, n->ticket, n->status, &n->path);
+		break;
+	case NAME:
+		cma_name_answer(c, n->ticket, n->status, n->addr);
 		break;
 	case GROUP:
 		if (!cma_group_answer(c, n->ticket, n->status, &n->group) && n->status == 0)

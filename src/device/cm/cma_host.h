@@ -20,9 +20,10 @@ struct link_end;
  * found out, dev.lock held; the RDMA CM is told of it later, by dev_cm_deliver().
  */
 void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16]);
-/* An answer of subnet administration has come (cma_path_answer(), cma_group_answer()). Called with dev.lock held or not;
+/* An answer of subnet administration has come (cma_path_answer(), cma_group_answer(), cma_name_answer()). Called with dev.lock held or not;
  * the RDMA CM is told later likewise, and a group that its identifier has left is left by the kind. */
 void dev_cm_note_path(struct dev_adapter *a, uint64_t ticket, int status, const struct cm_path *path);
+void dev_cm_note_name(struct dev_adapter *a, uint64_t ticket, int status, const uint8_t addr[16]);
 void dev_cm_note_group(struct dev_adapter *a, uint64_t ticket, int status, const struct cm_group *g);
 /* Interfaces may have changed. Any lock of this room may be held. */
 void dev_cm_look(void);

@@ -10,10 +10,12 @@
 #include "proto/ib/ibp.h"
 #include "util/alloc.h"
 #include "util/fault_calls.h"
+#include "util/ip.h"
 #include "util/log.h"
 #include "util/sys.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@ struct ib_port {
 	int epfd;               /* the attachment and the timer of sa; -1: none */
 	struct att_port now;
 	bool active;
+	bool has_ipoib;
 	struct fabric_names *names; /* NULL: connections cannot be made */
 	struct ib_sa sa;
 };
@@ -284,6 +287,11 @@ struct ib_sa *dev_ib_sa(const struct dev_adapter *a)
 	return a->port ? &port_of(a)->sa : NULL;
 }
 
+bool dev_ib_has_ipoib(const struct dev_adapter *a)
+{
+	return port_of(a)->has_ipoib;
+}
+
 struct fabric_names *dev_ib_names(const struct dev_adapter *a)
 {
 	return port_of(a)->names;
@@ -315,6 +323,26 @@ static struct fabric_names *open_names(const struct att_place *at)
 	return NULL;
 }
 
+/* dapple-ipoib's interfaces, and the kernel's, are ib0, ib1, ... */
+static bool is_ipoib(uint32_t ifindex)
+{
+	char name[IF_NAMESIZE];
+
+	return if_indextoname(ifindex, name) && !strncmp(name, "ib", 2);
+}
+
+static bool find_ipoib(const uint8_t addr[16])
+{
+	struct dev_nl_addr *v = NULL;
+	bool found = false;
+	int n = dev_nl_addrs(&v);
+
+	for (int i = 0; i < n && !found; i++)
+		found = ut_ip_same(v[i].addr, addr) && is_ipoib(v[i].ifindex);
+	free(v);
+	return found;
+}
+
 /* The port's address. Without one the adapter works, and the RDMA CM does not. */
 static void learn_address(struct dev_adapter *a)
 {
@@ -322,6 +350,7 @@ static void learn_address(struct dev_adapter *a)
 
 	port->names = open_names(&port->place);
 	a->n_addrs = port->names ? port_address(port->names, a->addrs) : 0;
+	port->has_ipoib = a->n_addrs && find_ipoib(a->addrs[0].addr);
 }
 
 int dev_ib_addrs(const struct dev_info *info, struct dev_nl_addr *ret)

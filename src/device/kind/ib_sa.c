@@ -6,6 +6,7 @@
 #include "device/cm/cma_host.h"
 #include "device/kind/ib_port.h"
 #include "device/kind/ib_ways.h"
+#include "device/why.h"
 #include "link/fabric/names.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -15,6 +16,7 @@
 #include "util/syscall.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
 
@@ -75,7 +77,37 @@ static void group_found(void *ctx, uint64_t ticket, int status, const struct sac
 	dev_cm_note_group(sa->a, ticket, status, &group);
 }
 
-static const struct sac_ops ops = { .send = send_mad, .path = path_found, .group = group_found };
+/* The subnet's record names a port; connections know it by the address that the fabric has given it. */
+static int to_address(struct dev_adapter *a, int status, const struct sac_name *n, uint8_t ret[16])
+{
+	char text[640], ip[INET6_ADDRSTRLEN], gid[INET6_ADDRSTRLEN];
+
+	eng_dev_held(&a->dev);
+	if (status == 0 && dev_ib_addr_of(a, n->gid, ret))
+		return 0;
+	if (status == -ENOTUNIQ)
+		snprintf(text, sizeof(text), "%s: several ports have registered one address by DAPL's Address Translation Service: it "
+			 "is not resolved; let all but one of the records of saquery SR be deleted", a->info.name);
+	else if (status == 0)
+		snprintf(text, sizeof(text), "%s: the port %s that has registered %s by DAPL's Address Translation Service is none of "
+			 "this fabric: the address is not resolved; delete the record, which saquery SR shows", a->info.name,
+			 ut_ip_text(n->gid, gid), ut_ip_text(n->addr, ip));
+	else
+		return status;
+	ut_warn("%s", text);
+	dev_why_keep(UT_SAY_FAILURE, text);
+	return status < 0 ? status : -EHOSTUNREACH;
+}
+
+static void name_found(void *ctx, uint64_t ticket, int status, const struct sac_name *n)
+{
+	struct ib_sa *sa = ctx;
+	uint8_t addr[16] = { 0 };
+
+	dev_cm_note_name(sa->a, ticket, to_address(sa->a, status, n, addr), addr);
+}
+
+static const struct sac_ops ops = { .send = send_mad, .path = path_found, .group = group_found, .name = name_found };
 
 /* --- life --- */
 
@@ -202,6 +234,47 @@ int dev_ib_path(struct dev_adapter *a, const struct link_end *src, const struct 
 	r = ask_path(a, dst, timeout_ms, ticket, ret);
 	eng_dev_unlock(&a->dev);
 	return r;
+}
+
+/* --- addresses --- */
+
+static int ask_addr(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket)
+{
+	struct ib_sa *sa = dev_ib_sa(a);
+	struct sac_name half = { .gid = { 0 } };
+	int r;
+
+	eng_dev_held(&a->dev);
+	if (!is_ready(a, sa))
+		return -EHOSTUNREACH;
+	memcpy(half.addr, addr, 16);
+	r = sac_find_name(&sa->client, &half, false, timeout_ms, ticket, ut_now());
+	set_timer(sa);
+	return r;
+}
+
+int dev_ib_ask_addr(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket)
+{
+	int r;
+
+	ut_lock(&a->dev.lock);
+	r = ask_addr(a, addr, timeout_ms, ticket);
+	eng_dev_unlock(&a->dev);
+	return r;
+}
+
+void dev_ib_announce(struct dev_adapter *a)
+{
+	struct ib_sa *sa = dev_ib_sa(a);
+	struct sac_name self;
+
+	eng_dev_held(&a->dev);
+	if (!sa || sa->fd < 0 || a->n_addrs != 1 || dev_ib_has_ipoib(a))
+		return;
+	memcpy(self.addr, a->addrs[0].addr, 16);
+	memcpy(self.gid, port_gid(sa), 16);
+	sac_register(&sa->client, &self, a->dev.port.pkeys[0] | 0x8000, ut_now());
+	set_timer(sa);
 }
 
 /* --- groups --- */

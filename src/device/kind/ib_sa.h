@@ -3,8 +3,8 @@
  * Subnet administration for the RDMA CM of an InfiniBand adapter: a client (mgmt/sa_client.h) whose MADs take the
  * adapter's attachment to its port (ib_port.h), as those of an umad program would.
  *
- *	call                 dev_ib_path(), dev_ib_join()  -> MAD, -EINPROGRESS; or a path that is kept
- *	background thread    MAD of the SA -> dev_ib_sa_came() -> dev_cm_note_path(), _group() -> event
+ *	call                 dev_ib_path(), dev_ib_join(), dev_ib_ask_addr()  -> MAD, -EINPROGRESS; or a path that is kept
+ *	background thread    MAD of the SA -> dev_ib_sa_came() -> dev_cm_note_path(), _group(), _name() -> event
  *	timer                repeats and time-outs
  *
  * dev.lock is held unless stated otherwise.
@@ -47,5 +47,8 @@ int dev_ib_path(struct dev_adapter *a, const struct link_end *src, const struct 
 		uint64_t ticket, struct cm_path *ret);
 int dev_ib_join(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
 void dev_ib_leave(struct dev_adapter *a, const struct cm_group *g);
+int dev_ib_ask_addr(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket);
+/* The same; dev.lock is held. */
+void dev_ib_announce(struct dev_adapter *a);
 
 #endif

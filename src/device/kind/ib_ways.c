@@ -126,16 +126,23 @@ static bool find_gid(struct dev_adapter *a, const uint8_t from[16], struct fabri
 	return !memcmp(found, from, 16);
 }
 
-bool dev_ib_from_gid(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16])
+bool dev_ib_addr_of(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16])
 {
 	struct fabric_peer p;
+
+	if (!find_gid(a, from, &p))
+		return false;
+	put_ip(p.ip, ret);
+	return true;
+}
+
+bool dev_ib_from_gid(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16])
+{
 	bool found;
 
 	ut_lock(&a->dev.lock);
-	found = find_gid(a, from, &p);
+	found = dev_ib_addr_of(a, from, ret);
 	eng_dev_unlock(&a->dev);
-	if (found)
-		put_ip(p.ip, ret);
 	return found;
 }
 

@@ -15,6 +15,9 @@ extern const struct dev_transport_ways dev_ib_ways;
 /* Finds the GID of the port that an address stands for. Returns 0 or -EHOSTUNREACH. dev.lock held. */
 int dev_ib_gid_of(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]);
 
+/* Finds the address by which the fabric knows the port that has a GID. Returns false if no port has it. dev.lock held. */
+bool dev_ib_addr_of(struct dev_adapter *a, const uint8_t gid[16], uint8_t ret[16]);
+
 /* Slots of dev_kind_row. */
 int dev_ib_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
 bool dev_ib_to_gid(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]);

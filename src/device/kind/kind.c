@@ -240,6 +240,15 @@ bool dev_kind_default_gid_of(struct dev_adapter *a, const uint8_t from[16], uint
 	return false;
 }
 
+void dev_kind_default_announce(struct dev_adapter *a)
+{
+}
+
+int dev_kind_default_ask_addr(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket)
+{
+	return -EHOSTUNREACH;
+}
+
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t)
 {
 }

@@ -161,6 +161,12 @@ struct dev_kind_row {
 	bool (*gid_of)(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]);
 	bool (*addr_of)(struct dev_adapter *a, const uint8_t gid[16], uint8_t ret[16]);
 
+	/* The RDMA CM makes an endpoint: a subnet that keeps addresses is told of the adapter's. Again for each. dev.lock is held.
+	 * Default: nothing. */
+	void (*announce)(struct dev_adapter *a);
+	/* As of struct cma_host.name; dev_cm_note_name() answers. No dev.lock. Default: -EHOSTUNREACH. */
+	int (*ask_addr)(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket);
+
 	/* IP addresses of an adapter that may not be open, for lists. Returns their number, at most DEV_ADDRS_MAX, or
 	 * -errno. No lock. Default: dev_addrs_now. */
 	int (*addrs)(const struct dev_info *info, struct dev_nl_addr *ret);
@@ -253,6 +259,8 @@ int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, con
 			  uint64_t ticket, struct cm_path *ret);
 int dev_kind_default_group_join(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
 void dev_kind_default_group_leave(struct dev_adapter *a, const struct cm_group *g);
+void dev_kind_default_announce(struct dev_adapter *a);
+int dev_kind_default_ask_addr(struct dev_adapter *a, const uint8_t addr[16], int timeout_ms, uint64_t ticket);
 bool dev_kind_default_gid_of(struct dev_adapter *a, const uint8_t from[16], uint8_t ret[16]);
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
@@ -285,6 +293,7 @@ void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,       \
 	.group_join = dev_kind_default_group_join, .group_leave = dev_kind_default_group_leave,    \
 	.gid_of = dev_kind_default_gid_of, .addr_of = dev_kind_default_gid_of,                     \
+	.announce = dev_kind_default_announce, .ask_addr = dev_kind_default_ask_addr,              \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
 	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \

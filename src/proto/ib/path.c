@@ -131,10 +131,11 @@ int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct
 	int r;
 
 	eng_dev_held(port->dev);
-	if (!lid_fits(av) || av->src_path_bits >> p->lmc || av->sl > 15)
+	if (!lid_fits(av) || av->sl > 15)
 		return -EINVAL;
+	/* As on adapters, LMC bits of the path bits count: ibacm passes those of a whole LID. */
 	f = (struct ut_flow){
-		.slid = (uint16_t)(p->lid | av->src_path_bits), .dlid = av->dlid, .sl = av->sl,
+		.slid = (uint16_t)(p->lid | (av->src_path_bits & ((1u << p->lmc) - 1))), .dlid = av->dlid, .sl = av->sl,
 		.rate = av->static_rate, .lids = 1,
 	};
 	r = put_grh(port, &f, av);

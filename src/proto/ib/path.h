@@ -30,7 +30,7 @@ struct ibp_path {
 
 /*
  * Makes a path by the port's link layer. sport: UDP source port (Ethernet). Returns 0; -EINVAL: the
- * port has no such path (families differ, no GRH on Ethernet, no LID of a host, path bits beyond LMC);
+ * port has no such path (families differ, no GRH on Ethernet, no LID of a host);
  * -ENODATA: no such GID. Called with dev->lock held.
  */
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av, uint16_t sport);

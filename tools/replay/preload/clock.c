@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define PAGE 4096u
 #define CODE_BYTES 8
@@ -98,4 +99,12 @@ int rp_clock_begin(void)
 			r = replace(i.base + i.symbols[k].st_value, nr);
 	}
 	return r;
+}
+
+long rp_now_ns(int clock)
+{
+	struct timespec t;
+
+	RP_RAW2(SYS_clock_gettime, clock, &t);
+	return t.tv_sec * 1000000000l + t.tv_nsec;
 }
