@@ -347,7 +347,7 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 	return true;
 }
 
-static void progressed(struct ibp_qp *q, uint32_t before)
+static inline void progressed(struct ibp_qp *q, uint32_t before)
 {
 	struct ibp_req *r = &q->conn.req;
 	const struct eng_swqe *next;
@@ -389,7 +389,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 }
 
 /* The value that the word had goes to the requester's memory. */
-static bool store_answer(struct ibp_qp *q, const struct eng_swqe *w, uint64_t value)
+static inline bool store_answer(struct ibp_qp *q, const struct eng_swqe *w, uint64_t value)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	int n;
@@ -401,7 +401,7 @@ static bool store_answer(struct ibp_qp *q, const struct eng_swqe *w, uint64_t va
 }
 
 /* The answer to the oldest request, an atomic; it acknowledges the requests before it. */
-static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
+static __attribute__((noinline)) bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
 {
 	struct ibp_req *r = &q->conn.req;
 	uint32_t psn = n->psn & IBP_PSN_MASK;
@@ -526,7 +526,7 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 }
 
 /* Answers before it have left, so that its own may leave at once. */
-static bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
+static __attribute__((noinline)) bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	struct wire_ib_packet p = { .opcode = n->opcode, .va = n->va, .rkey = n->rkey };
