@@ -19,6 +19,7 @@ enum proto_posted {
 	PROTO_NEEDS_ROUND, /* some of it waits for eng_proto_ops.qp_kick() and a round */
 	PROTO_EXECUTED,    /* all of it is complete, without any help of the peer */
 	PROTO_SENT,        /* all of it is on its way */
+	PROTO_SENT_SELF,   /* the same, and part of it to this process: a round takes that in */
 	/* Only unprocessed acknowledgements may prevent execution: ask again when what has come is taken in. */
 	PROTO_AFTER_ACKS,
 	PROTO_NEEDS_TIME,  /* it can be executed by a thread that knows the time: ask again with it */

@@ -379,10 +379,43 @@ static void tcp_has_it(void)
 	close(fd);
 }
 
+/*
+ * An address of lo chooses its adapter; a name of lo chooses none, as no address of lo does in a kernel: libfabric asks it
+ * for all adapters. What listens there is asked as ever.
+ */
+static void name_of_loopback(void)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP }, *name, *address;
+	struct rdma_event_channel *ch = cm_channel();
+	struct rdma_cm_id *l = cm_id(ch, RDMA_PS_TCP), *at = cm_id(ch, RDMA_PS_TCP), *id;
+	struct sockaddr_storage to;
+	struct rdma_cm_event *e;
+
+	if (rdma_getaddrinfo("localhost", NULL, &hints, &name))
+		cf_skip("the name service has no localhost");
+	CF_OK(rdma_getaddrinfo("127.0.0.1", NULL, &hints, &address));
+	CF_OK(rdma_bind_addr(at, address->ai_src_addr));
+	CF_TRUE(at->verbs != NULL);
+	CF_OK(rdma_bind_addr(l, name->ai_src_addr));
+	CF_TRUE(!l->verbs);
+	to = cm_here(name->ai_src_addr->sa_family, be16toh(rdma_get_src_port(l)));
+	rdma_freeaddrinfo(name);
+	rdma_freeaddrinfo(address);
+	CF_OK(rdma_listen(l, 1));
+	id = cm_towards(ch, RDMA_PS_TCP, &to);
+	cm_qp(id);
+	CF_OK(rdma_connect(id, NULL));
+	e = cm_take(ch, CONNECT_REQUEST);
+	CF_TRUE(e->listen_id == l && e->id->verbs != NULL);
+	cm_keep(e->id);
+	CF_OK(rdma_ack_cm_event(e));
+}
+
 const struct cf_check cf_checks[] = {
 	{ "+", "a port is one listener's", 0, ports },
 	{ "+", "any address and any port", 0, wildcard },
 	{ "+", "a second server on a port", 0, second_server },
+	{ "+", "a name of loopback", 0, name_of_loopback },
 	{ "+", "a port that a TCP program has", 0, tcp_has_it },
 	{ "+", "addresses that lead nowhere, calls too early", 0, unreachable },
 	{ "+", "a channel that must not block", 0, would_block },

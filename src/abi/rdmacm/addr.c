@@ -93,7 +93,7 @@ int rcm_refresh(struct rcm_id *id)
 		a->src_storage = i.local;
 	if (i.remote.ss_family)
 		a->dst_storage = i.remote;
-	if (!i.device)
+	if (!i.device || id->unchosen)
 		return 0;
 	rc = fill_device(id, &i);
 	if (rc)
@@ -141,6 +141,37 @@ static bool is_loopback(const struct sockaddr *addr)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
+static const char name_mark[sizeof(((struct sockaddr_in *)0)->sin_zero)] = "a name";
+#define NAME_FLOW htonl(0xa6a3e) /* a flow label */
+
+void rcm_addr_put_name(struct sockaddr *addr)
+{
+	if (!is_loopback(addr))
+		return;
+	if (addr->sa_family == AF_INET)
+		memcpy(((struct sockaddr_in *)addr)->sin_zero, name_mark, sizeof(name_mark));
+	else
+		((struct sockaddr_in6 *)addr)->sin6_flowinfo = NAME_FLOW;
+}
+
+/* Takes the mark away. Returns whether there was one. */
+static bool take_name(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)addr;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)addr;
+	bool is;
+
+	if (addr->ss_family == AF_INET) {
+		is = !memcmp(v4->sin_zero, name_mark, sizeof(name_mark));
+		memset(v4->sin_zero, 0, sizeof(v4->sin_zero));
+	} else {
+		is = addr->ss_family == AF_INET6 && v6->sin6_flowinfo == NAME_FLOW;
+		if (is)
+			v6->sin6_flowinfo = 0;
+	}
+	return is;
+}
+
 static int bind_nowhere(struct rcm_id *id, const struct sockaddr *addr)
 {
 	struct sockaddr_storage any = { .ss_family = addr->sa_family };
@@ -160,13 +191,19 @@ static int bind_nowhere(struct rcm_id *id, const struct sockaddr *addr)
  * Where no adapter is on lo, a loopback address binds like any address, as in the kernel: so
  * libfabric asks whether there are connections at all. Such an identifier does not listen: a
  * request could only come from another address. One that has chosen a device asks for that device's addresses alone.
+ * Where lo has adapters an address of it chooses one, which programs use (DAPL, librpma). But libfabric asks the name of
+ * lo for all adapters, and takes one that it gets for the only one.
  */
-int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
+int rcm_bind(struct rcm_id *id, const struct sockaddr *given)
 {
+	struct sockaddr_storage at = { 0 };
+	const struct sockaddr *addr = (const struct sockaddr *)&at;
 	int rc;
 
-	if (!addr || !rcm_addr_len(addr))
+	if (!given || !rcm_addr_len(given))
 		return -EINVAL;
+	memcpy(&at, given, rcm_addr_len(given));
+	id->unchosen = take_name(&at) && !cma_has_device(id->cma);
 	rc = cma_bind(id->cma, addr);
 	if (rc == -EADDRNOTAVAIL && is_loopback(addr) && !cma_has_device(id->cma))
 		rc = bind_nowhere(id, addr);
@@ -185,6 +222,7 @@ int rcm_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct
 
 	if (!dst || !rcm_addr_len(dst) || (src && !rcm_addr_len(src)))
 		return -EINVAL;
+	id->unchosen = false;
 	rc = cma_resolve_addr(id->cma, src, dst, timeout_ms);
 	if (rc)
 		return rc;

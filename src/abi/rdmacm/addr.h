@@ -12,6 +12,11 @@
 /* addr.c: the public fields after what the manager knows now. 0 or negative errno. */
 int rcm_refresh(struct rcm_id *id);
 socklen_t rcm_addr_len(const struct sockaddr *addr); /* 0: a family that is not served */
+/*
+ * An address of lo may stand for a name of it ("localhost") that was asked for a passive end without a service. It carries a
+ * mark, where a sockaddr has room that means nothing at lo.
+ */
+void rcm_addr_put_name(struct sockaddr *addr);
 int rcm_bind(struct rcm_id *id, const struct sockaddr *addr);
 int rcm_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 		     int timeout_ms);

@@ -6,6 +6,7 @@
  */
 #include "abi/rdmacm/rcm.h"
 #include "abi/rdmacm/acm.h"
+#include "abi/rdmacm/addr.h"
 #include "abi/rdmacm/chan.h"
 #include "abi/rdmacm/dev.h"
 #include "abi/rdmacm/newer.h"
@@ -126,6 +127,13 @@ static int find_gid(const char *node, const char *service, const struct rdma_add
 	return put_addr(r, (struct sockaddr *)(void *)&ib, sizeof(ib));
 }
 
+static bool is_numeric(const char *node)
+{
+	struct in6_addr any;
+
+	return inet_pton(AF_INET, node, &any) == 1 || inet_pton(AF_INET6, node, &any) == 1;
+}
+
 static int find_ip(const char *node, const char *service, const struct rdma_addrinfo *h,
 		   struct rdma_addrinfo *r)
 {
@@ -135,6 +143,8 @@ static int find_ip(const char *node, const char *service, const struct rdma_addr
 	if (rc)
 		return rc;
 	rc = put_addr(r, a->ai_addr, a->ai_addrlen);
+	if (!rc && r->ai_flags & RAI_PASSIVE && node && !service && !is_numeric(node))
+		rcm_addr_put_name(r->ai_src_addr);
 	if (!rc)
 		rc = put_name(r, a->ai_canonname);
 	freeaddrinfo(a);

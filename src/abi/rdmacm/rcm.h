@@ -62,6 +62,7 @@ struct rcm_id {
 	struct rcm_dev *dev;  /* of pub.verbs */
 	struct rcm_chan *own; /* a synchronous identifier's private channel, else NULL */
 	bool nowhere;         /* bound to lo, where no adapter is */
+	bool unchosen;        /* bound to a name of lo: pub.verbs stays NULL, as where a kernel binds */
 	_Atomic bool fresh;   /* of a request, and not used since it was shown */
 	bool moves_qp;        /* the manager moves the queue pair by itself */
 	bool given_up;        /* we ended the connection: what comes of it is not news */

@@ -40,6 +40,9 @@ struct dev_machine {
 	int (*receive)(struct dev_adapter *a, uint64_t now, bool cheap);
 	/* Posted work, timers, sends. Returns how many things. */
 	int (*transmit)(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
+	/* Takes in what this process has sent to itself, if anything, and answers it. Returns how many things.
+	 * Default: 0. */
+	int (*deliver)(struct dev_adapter *a, uint64_t now);
 	/* Returns true if work is left that needs no event from outside. */
 	bool (*busy)(struct eng_dev *dev);
 	/* Returns when transmit() must run next, or UT_NEVER. */
@@ -233,6 +236,11 @@ static inline bool dev_kind_default_may_coalesce(struct eng_dev *dev, bool batch
 	return false;
 }
 
+static inline int dev_kind_default_deliver(struct dev_adapter *a, uint64_t now)
+{
+	return 0;
+}
+
 static inline bool dev_kind_default_acks_pending(struct eng_dev *dev)
 {
 	return false;
@@ -279,7 +287,8 @@ void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 
 #define DEV_DEFAULT_MACHINE                                                                        \
 	.fast = dev_kind_default_fast, .finish = dev_kind_default_finish,                          \
-	.post = dev_kind_default_post, .errors = dev_kind_default_errors,                          \
+	.post = dev_kind_default_post, .deliver = dev_kind_default_deliver,                \
+	.errors = dev_kind_default_errors,                                                         \
 	.may_coalesce = dev_kind_default_may_coalesce,                                             \
 	.coalesce_more = dev_kind_default_coalesce_more,                                           \
 	.acks_pending = dev_kind_default_acks_pending,                                             \

@@ -35,6 +35,7 @@
 #define RX_BATCHES 4 /* receive calls in one round */
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
+#define SELF_TURNS 4 /* a ring is asked for and opened, a message, its acknowledgement */
 
 /* --- a round --- */
 
@@ -99,6 +100,21 @@ static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	return done + ibp_transmit(dev, now, acks);
 }
 
+/* Inside of an adapter as well a message to another queue pair of it needs no program that polls. */
+static int deliver(struct dev_adapter *a, uint64_t now)
+{
+	struct shm_channel *c = dev_transport_of(a)->chan;
+	int done = 0;
+
+	for (int i = 0; i < SELF_TURNS && (c->to_self || c->asked_self); i++) {
+		bool asked = c->asked_self;
+
+		c->to_self = c->asked_self = false;
+		done += receive(a, now, !asked) + transmit(&a->dev, now, ENG_ACKS_NOW);
+	}
+	return done;
+}
+
 static uint64_t deadline(struct eng_dev *dev)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
@@ -129,6 +145,7 @@ DEV_OVERLAY(const struct dev_machine dev_transport_machine, DEV_DEFAULT_MACHINE,
 	.fast = ibp_fast_poll,
 	.finish = ibp_fast_finish,
 	.post = ibp_post,
+	.deliver = deliver,
 	.errors = take_errors,
 	.may_coalesce = ibp_may_coalesce,
 	.coalesce_more = ibp_coalesce_more,

@@ -118,6 +118,8 @@ int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int ear
 	if (!dev_coalesce(a, now, for_posts)) {
 		how = kicked ? ENG_ACKS_NOW : dev_acks(a, by, now, received);
 		done += a->machine->transmit(&a->dev, now, how);
+		if (for_posts)
+			done += a->machine->deliver(a, now);
 	}
 	dev_acks_note(a, how != ENG_ACKS_NOW, now);
 	a->delayed_ack.by_fast = false;

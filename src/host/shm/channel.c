@@ -193,6 +193,7 @@ static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
 	struct shm_chan *ch = shm_chan_of(c);
 	int n = 0;
 
+	c->to_self = false;
 	release_messages(c);
 	while (n < max && take_message(ch, &v[n]))
 		n++;
@@ -231,6 +232,7 @@ static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 	int n = 0;
 
 	flush(c);
+	c->to_self = false;
 	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
 		return -EAGAIN;
 	ut_list_each(r, &ch->rx, node) {
@@ -379,6 +381,7 @@ static inline void commit(struct shm_channel *c, struct shm_reservation *at, uin
 		shm_peer_notified(shm_chan_of(c), t);
 		shm_peer_result(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
 	}
+	c->to_self |= t->self && !at->more;
 	at->end = t->ring.tail;
 }
 

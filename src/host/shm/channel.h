@@ -156,6 +156,8 @@ struct shm_channel {
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
 	bool unflushed;                /* messages were committed with `more`, and flush() was not called */
+	bool to_self;                  /* a message went to this process itself, and poll() did not run since */
+	bool asked_self;               /* a ring to this process was asked for; cleared by the user of the channel */
 	unsigned n_died;               /* processes that next_died() has not returned yet */
 	unsigned n_attached;           /* areas of peers that are attached; 0: access_attached() returns NULL */
 };

@@ -64,6 +64,7 @@ void shm_handshake_ask(struct shm_chan *ch, struct shm_peer_tx *t, const struct 
 	r = message(ch->host, t->addr, f->scope, t->slot, HOST_MSG_SHM_HELLO, &h, NULL, 0);
 	t->since = ut_now();
 	t->state = SHM_PEER_ASKED;
+	ch->base.asked_self |= t->self;
 	if (r < 0)
 		shm_peer_tx_to_wire(ch, t, r != -EAGAIN);
 }

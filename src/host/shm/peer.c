@@ -241,6 +241,7 @@ struct shm_peer_tx *shm_peer_tx_new(struct shm_chan *ch, const struct ut_flow *f
 		return NULL;
 	memcpy(t->addr, f->dst, 16);
 	t->slot = (uint16_t)slot;
+	t->self = slot == ch->host->slot && host_addr_find(ch->host, f->dst);
 	t->memory = -1;
 	t->peer = (struct host_port){ &tx_peer_port, -1 };
 	t->ch = ch;

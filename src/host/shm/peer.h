@@ -74,6 +74,7 @@ struct shm_peer_tx {
 	uint8_t addr[16];
 	uint16_t slot;
 	enum shm_peer_state state;
+	bool self;           /* this process */
 	bool refused;        /* WIRE since the name has no owner: asked again after SHM_PEER_RETRY */
 	uint8_t local_addr[16];     /* our address in this pair */
 	uint32_t scope;

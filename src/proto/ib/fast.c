@@ -283,7 +283,7 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 	else if (ibp_direct_done(qp))
 		return PROTO_EXECUTED; /* a round that ran meanwhile has sent it */
 	if (r == PROTO_NEEDS_ROUND && (how & PROTO_POST_SEND) && ibp_fast_post(qp, how & PROTO_POST_BATCH))
-		r = PROTO_SENT;
+		r = ibp_qp(qp)->port->chan->to_self ? PROTO_SENT_SELF : PROTO_SENT;
 	return r;
 }
 
