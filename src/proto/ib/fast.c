@@ -401,7 +401,7 @@ static inline bool store_answer(struct ibp_qp *q, const struct eng_swqe *w, uint
 }
 
 /* The answer to the oldest request, an atomic; it acknowledges the requests before it. */
-static __attribute__((noinline)) bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
+static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
 {
 	struct ibp_req *r = &q->conn.req;
 	uint32_t psn = n->psn & IBP_PSN_MASK;
@@ -525,8 +525,15 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 	return true;
 }
 
+static inline bool is_next(const struct ibp_resp *r, const struct ibp_header *n, uint32_t len)
+{
+	return may_receive(r, LOCAL) && (n->psn & IBP_PSN_MASK) == r->epsn &&
+	       (uint32_t)__builtin_ctz(r->mtu) == n->unit && len <= IBP_SHM_COPY &&
+	       !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
+}
+
 /* Answers before it have left, so that its own may leave at once. */
-static __attribute__((noinline)) bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
+static bool execute_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	struct wire_ib_packet p = { .opcode = n->opcode, .va = n->va, .rkey = n->rkey };
@@ -554,11 +561,37 @@ static __attribute__((noinline)) bool take_atomic(struct ibp_qp *q, const struct
 	return true;
 }
 
-static inline bool is_next(const struct ibp_resp *r, const struct ibp_header *n, uint32_t len)
+static bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
 {
-	return may_receive(r, LOCAL) && (n->psn & IBP_PSN_MASK) == r->epsn &&
-	       (uint32_t)__builtin_ctz(r->mtu) == n->unit && len <= IBP_SHM_COPY &&
-	       !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
+	uint32_t len = m->len - SHM_CHANNEL_HEADER_BYTES;
+	struct ibp_shm *shm = &q->port->shm;
+	bool done;
+
+	if (!is_next(&q->conn.resp, n, len))
+		return false;
+	shm->rx = m;
+	shm->data = m->data + SHM_CHANNEL_HEADER_BYTES;
+	shm->n_from = 0;
+	done = execute_atomic(q, n, len);
+	shm->rx = NULL;
+	return done;
+}
+
+/* Fields of the header are values, and the function no part of its caller, so that Sends find theirs in registers. */
+static __attribute__((noinline)) bool take_atomic_or_answer(struct ibp_qp *q, const struct shm_message *m,
+							    uint64_t first, uint32_t rkey, uint64_t va)
+{
+	struct ibp_header n = {
+		.opcode = (uint8_t)first, .flags = (uint8_t)(first >> 8), .unit = (uint8_t)(first >> 16),
+		.syndrome = (uint8_t)(first >> 24), .psn = (uint32_t)(first >> 32), .rkey = rkey, .va = va,
+	};
+
+	switch (n.opcode) {
+	case WIRE_RC_ATOMIC_ACKNOWLEDGE: return take_answer(q, &n, m);
+	case WIRE_RC_COMPARE_SWAP:
+	case WIRE_RC_FETCH_ADD: return take_atomic(q, &n, m);
+	default: return false;
+	}
 }
 
 static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header *n,
@@ -583,12 +616,8 @@ static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header 
 		if (done)
 			ibp_recv_done(q, IBV_WC_RECV, imm ? IBV_WC_WITH_IMM : 0, imm ? n->imm : 0,
 				      n->flags & IBP_HEADER_SE);
-	} else if (n->opcode <= WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE) {
-		done = take_write(q, n, len);
 	} else {
-		done = take_atomic(q, n, len);
-		shm->rx = NULL;
-		return done;
+		done = take_write(q, n, len);
 	}
 	shm->rx = NULL;
 	/* The completion may have overrun its queue, which stops the queue pair. */
@@ -624,14 +653,11 @@ static inline bool take_message(struct ibp_port *port, const struct shm_message 
 	case WIRE_RC_SEND_ONLY_WITH_IMMEDIATE:
 	case WIRE_RC_RDMA_WRITE_ONLY:
 	case WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE:
-	case WIRE_RC_COMPARE_SWAP:
-	case WIRE_RC_FETCH_ADD:
 		done = take_local_request(q, &n, m);
 		break;
-	case WIRE_RC_ATOMIC_ACKNOWLEDGE:
-		done = take_answer(q, &n, m);
-		break;
 	default:
+		done = take_atomic_or_answer(q, m, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
+					     (uint32_t)n.syndrome << 24 | (uint64_t)n.psn << 32, n.rkey, n.va);
 		break;
 	}
 	if (done) {
