@@ -203,6 +203,7 @@ static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_s
 	struct ibp_req *r = &q->conn.req;
 	struct shm_channel *chan = q->port->chan;
 	struct eng_dev *dev = q->port->dev;
+	uint32_t peer_psn = r->peer_psn;
 	struct shm_post m;
 
 	if (!is_usual(r, w, LOCAL) || !ibp_req_depth_free(q))
@@ -216,6 +217,7 @@ static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_s
 		return false;
 	ibp_req_depth_use(r, r->psn_next);
 	ibp_req_number(q, w);
+	r->peer_psn = peer_psn;
 	r->ring_end = m.end;
 	ibp_show_sent(q, 0, IBP_BY_RING);
 	eng_dev_held(dev);
@@ -234,11 +236,9 @@ static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool
 		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 		int opcode = opcode_of(w, local);
 
-		if (local && ibp_is_atomic(w->opcode)) {
-			if (!post_atomic(q, w, more || q->send.cur + 1 != tail))
-				break;
+		if (local && opcode < 0 && ibp_is_atomic(w->opcode) &&
+		    post_atomic(q, w, more || q->send.cur + 1 != tail))
 			continue;
-		}
 		if (opcode < 0 || !is_usual(r, w, local) ||
 		    !(local ? post_local(q, w, (uint8_t)opcode, more || q->send.cur + 1 != tail)
 			    : post_wire(q, w)))
@@ -577,23 +577,6 @@ static bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, const stru
 	return done;
 }
 
-/* Fields of the header are values, and the function no part of its caller, so that Sends find theirs in registers. */
-static __attribute__((noinline)) bool take_atomic_or_answer(struct ibp_qp *q, const struct shm_message *m,
-							    uint64_t first, uint32_t rkey, uint64_t va)
-{
-	struct ibp_header n = {
-		.opcode = (uint8_t)first, .flags = (uint8_t)(first >> 8), .unit = (uint8_t)(first >> 16),
-		.syndrome = (uint8_t)(first >> 24), .psn = (uint32_t)(first >> 32), .rkey = rkey, .va = va,
-	};
-
-	switch (n.opcode) {
-	case WIRE_RC_ATOMIC_ACKNOWLEDGE: return take_answer(q, &n, m);
-	case WIRE_RC_COMPARE_SWAP:
-	case WIRE_RC_FETCH_ADD: return take_atomic(q, &n, m);
-	default: return false;
-	}
-}
-
 static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header *n,
 				      const struct shm_message *m)
 {
@@ -626,23 +609,38 @@ static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header 
 	return done;
 }
 
+/* Returns the queue pair that a message of its peer is for, or NULL. */
+static inline struct ibp_qp *receiver(struct ibp_port *port, const struct shm_message *m, const struct ibp_header *n)
+{
+	struct eng_qp *qp;
+	struct ibp_qp *q;
+
+	eng_dev_held(port->dev);
+	qp = eng_qp_find(port->dev, n->dest_qpn & IBP_PSN_MASK);
+	if (!qp)
+		return NULL;
+	q = ibp_qp(qp);
+	return (n->src_qpn & IBP_PSN_MASK) == qp->attr.dest_qp_num &&
+			       ibp_path_admits_message(&q->conn.path, m->src, m->dst) ? q : NULL;
+}
+
+static inline void taken(struct ibp_port *port, struct ibp_qp *q, const struct shm_message *m, uint8_t opcode)
+{
+	ibp_show_received(q, opcode, m->len - SHM_CHANNEL_HEADER_BYTES);
+	q->conn.heard = port->now;
+}
+
 static inline bool take_message(struct ibp_port *port, const struct shm_message *m)
 {
 	struct ibp_header n;
-	struct eng_qp *qp;
 	struct ibp_qp *q;
 	bool done = false;
 
 	if (m->len < SHM_CHANNEL_HEADER_BYTES)
 		return false;
 	n = ibp_header_get(m->data);
-	eng_dev_held(port->dev);
-	qp = eng_qp_find(port->dev, n.dest_qpn & IBP_PSN_MASK);
-	if (!qp)
-		return false;
-	q = ibp_qp(qp);
-	if ((n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num ||
-	    !ibp_path_admits_message(&q->conn.path, m->src, m->dst))
+	q = receiver(port, m, &n);
+	if (!q)
 		return false;
 	switch (n.opcode) {
 	case WIRE_RC_ACKNOWLEDGE:
@@ -656,14 +654,32 @@ static inline bool take_message(struct ibp_port *port, const struct shm_message 
 		done = take_local_request(q, &n, m);
 		break;
 	default:
-		done = take_atomic_or_answer(q, m, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
-					     (uint32_t)n.syndrome << 24 | (uint64_t)n.psn << 32, n.rkey, n.va);
 		break;
 	}
-	if (done) {
-		ibp_show_received(q, n.opcode, m->len - SHM_CHANNEL_HEADER_BYTES);
-		q->conn.heard = port->now;
-	}
+	if (done)
+		taken(port, q, m, n.opcode);
+	return done;
+}
+
+/* A function of its own, which reads the header by itself, so that Sends find theirs in registers. */
+static __attribute__((noinline)) bool take_atomic_or_answer(struct ibp_port *port, const struct shm_message *m)
+{
+	struct ibp_header n;
+	struct ibp_qp *q;
+	bool done = false;
+
+	if (m->len < SHM_CHANNEL_HEADER_BYTES)
+		return false;
+	n = ibp_header_get(m->data);
+	q = receiver(port, m, &n);
+	if (!q)
+		return false;
+	if (n.opcode == WIRE_RC_ATOMIC_ACKNOWLEDGE)
+		done = take_answer(q, &n, m);
+	else if (n.opcode == WIRE_RC_COMPARE_SWAP || n.opcode == WIRE_RC_FETCH_ADD)
+		done = take_atomic(q, &n, m);
+	if (done)
+		taken(port, q, m, n.opcode);
 	return done;
 }
 
@@ -673,7 +689,7 @@ int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 	int done = 0;
 
 	eng_dev_held(dev);
-	while (done < n && take_message(port, &m[done]))
+	while (done < n && (take_message(port, &m[done]) || take_atomic_or_answer(port, &m[done])))
 		dev->counters[ENG_C_rx_bytes] += m[done++].len;
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;

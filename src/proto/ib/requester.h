@@ -39,8 +39,7 @@ static inline void ibp_req_number(struct ibp_qp *q, struct eng_swqe *w)
 	w->ssn = ++r->ssn;
 	w->started = 1;
 	r->since_ack = 0;
-	if (w->opcode != IBV_WR_RDMA_WRITE && w->opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
-	    w->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD)
+	if (w->opcode != IBV_WR_RDMA_WRITE)
 		r->peer_psn = r->psn_next;
 	r->psn_send = r->psn_next = psn_add(r->psn_next, 1);
 	q->send.cur++;
