@@ -689,13 +689,8 @@ int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 	int done = 0;
 
 	eng_dev_held(dev);
-	for (;;) {
-		while (done < n && take_message(port, &m[done]))
-			dev->counters[ENG_C_rx_bytes] += m[done++].len;
-		if (__builtin_expect(done == n, 1) || !take_atomic_or_answer(port, &m[done]))
-			break;
+	while (done < n && (take_message(port, &m[done]) || take_atomic_or_answer(port, &m[done])))
 		dev->counters[ENG_C_rx_bytes] += m[done++].len;
-	}
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;
 }
