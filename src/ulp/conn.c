@@ -122,7 +122,8 @@ int ulp_adopt(struct ulp_conn *u, struct rdma_cm_id *id)
 
 int ulp_make_queues(struct ulp_conn *u, unsigned entries)
 {
-	u->pd = ibv_alloc_pd(u->id->verbs);
+	if (!u->pd)
+		u->pd = ibv_alloc_pd(u->id->verbs);
 	if (!u->pd)
 		return ulp_end(u, errno, "no protection domain can be made (%s)", strerror(errno));
 	u->channel = ibv_create_comp_channel(u->id->verbs);
@@ -163,7 +164,7 @@ void ulp_destroy(struct ulp_conn *u)
 		ibv_dereg_mr(u->mr);
 	if (u->memory)
 		munmap(u->memory, u->memory_len);
-	if (u->pd)
+	if (u->pd && !u->shares_pd)
 		ibv_dealloc_pd(u->pd);
 	if (u->id)
 		rdma_destroy_id(u->id);

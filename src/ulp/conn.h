@@ -22,6 +22,7 @@ struct ulp_conn {
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd;
+	bool shares_pd;                 /* the domain was there before, and stays */
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 	uint8_t *memory;
@@ -57,7 +58,7 @@ int ulp_unexpected(struct ulp_conn *u, const struct rdma_cm_event *ev, int other
 
 /* --- queues and memory --- */
 
-/* Makes the protection domain, the completion channel and an armed completion queue of so many entries. */
+/* Makes the protection domain unless there is one, the completion channel and an armed completion queue of so many entries. */
 int ulp_make_queues(struct ulp_conn *u, unsigned entries);
 /* Makes and registers memory. */
 int ulp_make_memory(struct ulp_conn *u, size_t len);

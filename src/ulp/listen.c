@@ -43,6 +43,11 @@ struct ulp_listener *ulp_listen(struct sockaddr *at, unsigned space, int v6only,
 	return NULL;
 }
 
+struct ibv_context *ulp_listener_verbs(const struct ulp_listener *l)
+{
+	return l->id->verbs;
+}
+
 int ulp_listener_fd(const struct ulp_listener *l)
 {
 	return l->events->fd;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+struct ibv_context;
 struct rdma_cm_id;
 struct ulp_listener;
 
@@ -25,6 +26,8 @@ struct ulp_request {
 struct ulp_listener *ulp_listen(struct sockaddr *at, unsigned space, int v6only, int backlog);
 /* Requests that were not taken are refused. */
 void ulp_listener_close(struct ulp_listener *l);
+/* The adapter that the address belongs to, or NULL: it is the wildcard. It stays as long as the listener. */
+struct ibv_context *ulp_listener_verbs(const struct ulp_listener *l);
 /* Readable when there may be a request. */
 int ulp_listener_fd(const struct ulp_listener *l);
 /* Takes a request. Returns 0, -EAGAIN if there is none, or another negative errno. Never blocks. */

@@ -21,6 +21,11 @@
 	F(IPOIB_ADDR, qpn,              0, 8, 24)                                              \
 	B(IPOIB_ADDR, gid,              4, 16)
 
+/* Private data of REQ and REP (RFC 4755, 6): the queue pair of the interface's own datagrams, and what it receives. */
+#define WIRE_IPOIB_CM_FIELDS(F, B)                                                             \
+	F(IPOIB_CM, qpn,                0, 8, 24)                                              \
+	F(IPOIB_CM, mtu,                4, 0, 32)
+
 /* RFC 826, with addresses of RFC 4391, 9.1.1. */
 #define WIRE_ARP_FIELDS(F, B)                                                                  \
 	F(ARP, hardware,                0, 0, 16)                                              \
@@ -72,6 +77,7 @@
 
 WIRE_IPOIB_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_IPOIB_ADDR_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
+WIRE_IPOIB_CM_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_ARP_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_ND_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_ND_OPTION_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
@@ -81,12 +87,16 @@ WIRE_IPV6_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 enum {
 	WIRE_IPOIB_LEN = 4,
 	WIRE_IPOIB_ADDR_LEN = 20,
+	WIRE_IPOIB_CM_LEN = 8,
 	WIRE_ARP_LEN = 56,
 	WIRE_ND_LEN = 24,
 	WIRE_ND_OPTION_LEN = 24,
 	WIRE_IPV4_LEN = 20,
 	WIRE_IPV6_LEN = 40
 };
+
+/* Service IDs of connected mode have the QPN of the interface's datagrams in their last three octets (RFC 4755, 3.5). */
+#define WIRE_IPOIB_CM_SERVICE 0x1000000000000000ull
 
 /* Types of the encapsulation header (RFC 4391, 6), and of ARP's protocol. */
 enum { WIRE_IPOIB_IPV4 = 0x0800, WIRE_IPOIB_ARP = 0x0806, WIRE_IPOIB_IPV6 = 0x86dd };

@@ -2,6 +2,7 @@
 # dapple fabric up --ipoib: IP between nodes over the fabric alone. Addresses, MTU, both versions of IP, groups, streams,
 # a cable that is pulled, a subnet manager that is replaced, partitions; a sentence where the machine refuses TUN devices.
 . "$FABRIC/lib.sh"
+. "$FABRIC/ipoib_lib.sh"
 needs opensm saquery ip unshare python3
 
 unshare -rn true 2>/dev/null || { echo "this machine refuses user and network namespaces"; exit 77; }
@@ -32,36 +33,6 @@ on n1 saquery -g
 grep -qi "ff12:401b:ffff::ffff:ffff" "$work/out" || fault "the SA has no broadcast group"
 
 # Both versions, also packets of the full MTU, and the RDMA CM by the same address.
-python=$(command -v python3)
-serve='import socket, sys, hashlib
-s = socket.create_server(("::" if ":" in sys.argv[1] else sys.argv[1], 0), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
-print(s.getsockname()[1], flush=True)
-c, peer = s.accept()
-h = hashlib.sha256()
-while data := c.recv(65536):
-    h.update(data)
-c.sendall(h.hexdigest().encode())'
-send='import socket, sys, hashlib
-n = int(sys.argv[3])
-c = socket.create_connection((sys.argv[1], int(sys.argv[2])), 60)
-h = hashlib.sha256()
-block = bytes(range(256)) * 256
-for i in range(n):
-    c.sendall(block)
-    h.update(block)
-c.shutdown(socket.SHUT_WR)
-print("same" if c.recv(100).decode() == h.hexdigest() else "different")'
-listens() { [ -s "$work/port" ]; }
-# stream SERVER ADDRESS CLIENT BLOCKS: 64 KiB blocks, compared by their hash.
-stream() {
-	: >"$work/port"
-	timeout 120 "$DAPPLE" fabric run "$1" -- "$python" -c "$serve" "$2" >"$work/port" 2>&1 &
-	server=$!
-	until_true listens
-	on "$3" timeout 100 "$python" -c "$send" "$2" "$(cat "$work/port")" "$4"
-	has "same"
-	wait $server
-}
 stream n1 "$addr1" n3 100
 stream n2 "$local2%ib0" n1 20
 if command -v ping >/dev/null; then
@@ -78,6 +49,24 @@ if command -v rping >/dev/null; then
 	pings() { timeout 20 "$DAPPLE" fabric run n1 -- rping -c -C 3 -v -a "$addr2" >"$work/out" 2>&1; }
 	until_true pings
 	has "ping data"
+	wait $server
+fi
+
+# ssh from node to node, where this user may change users as sshd does.
+sshd=$(command -v sshd)
+if [ -n "$sshd" ] && command -v ssh-keygen >/dev/null && [ "$(id -u)" = 0 ] && ! grep -q deny /proc/self/setgroups; then
+	ssh-keygen -q -t ed25519 -N "" -f "$work/host_key" && ssh-keygen -q -t ed25519 -N "" -f "$work/user_key"
+	timeout 100 "$DAPPLE" fabric run n2 -- unshare -m sh -c "mount -t tmpfs none /run && mkdir /run/sshd && exec $sshd -D -e -f /dev/null -p 2222 -o HostKey=$work/host_key \
+		-o AuthorizedKeysFile=$work/user_key.pub -o StrictModes=no -o UsePAM=no -o PidFile=$work/sshd.pid" >"$work/sshd" 2>&1 &
+	server=$!
+	logs_in() {
+		timeout 30 "$DAPPLE" fabric run n1 -- ssh -F /dev/null -p 2222 -i "$work/user_key" -o StrictHostKeyChecking=no \
+			-o UserKnownHostsFile=/dev/null -o BatchMode=yes "$addr2" 'hostname; head -c 5000000 /dev/zero | cksum' >"$work/out" 2>&1
+	}
+	until_true logs_in
+	has n2
+	has "$(head -c 5000000 /dev/zero | cksum)"
+	kill "$(cat "$work/sshd.pid")"
 	wait $server
 fi
 

@@ -30,7 +30,8 @@ static void header(const uint8_t *data, size_t size)
 	REQUIRE(h.sequence == again.sequence && h.ack == again.ack && h.len == again.len && h.sport == again.sport &&
 		h.dport == again.dport && h.map == again.map && h.ack_required == again.ack_required &&
 		h.retransmitted == again.retransmitted && h.credits == again.credits && h.paths == again.paths &&
-		h.generation == again.generation);
+		h.generation == again.generation && h.uses_region == again.uses_region && h.key == again.key &&
+		h.cookie == again.cookie);
 }
 
 /* Each four octets: a port that becomes congested or free here; then the octets as a map of the peer. */

@@ -577,6 +577,25 @@ static void test_ib_addresses(void)
 	id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
 	CHECK(cma_bind(id, (struct sockaddr *)&ib) == -EPROTONOSUPPORT);
 	cma_id_destroy(id);
+	/* A service ID that is none of a port: whole, and of RDMA_PS_IB alone. */
+	ib.sib_sid = htobe64(0x1000000000000123);
+	id = fh_id(ch, CM_PS_IB, IBV_QPT_RC);
+	CHECK(cma_bind(id, (struct sockaddr *)&ib) == 0);
+	CHECK(fh_ep(&fh.alpha)->ep.service == 0x1000000000000123);
+	cma_id_destroy(id);
+	id = fh_id(ch, CM_PS_IB, IBV_QPT_RC);
+	memcpy(ib.sib_addr.sib_raw, (const uint8_t[16]){ [10] = 0xff, 0xff, 10, 0, 0, 9 }, 16);
+	CHECK(cma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == 0);
+	fh_expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	CHECK(fh_ep(&fh.alpha)->ep.service == 0x1000000000000123);
+	cma_query(id, &info);
+	CHECK(((struct sockaddr_ib *)&info.remote)->sib_sid == ib.sib_sid);
+	cma_id_destroy(id);
+	id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
+	CHECK(cma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == -EPROTONOSUPPORT);
+	ib.sib_sid_mask = htobe64(~0xffffull);
+	CHECK(cma_resolve_addr(id, NULL, (struct sockaddr *)&ib, 1000) == -EPROTONOSUPPORT);
+	cma_id_destroy(id);
 	CHECK(cma_chan_destroy(ch) == 0);
 }
 

@@ -53,7 +53,7 @@ static void hw(uint8_t at[HW_LEN], uint32_t qpn, uint8_t last)
 {
 	const uint8_t gid[16] = { 0xfe, 0x80, [8] = 0xda, [15] = last };
 
-	hw_make(at, qpn, gid);
+	hw_make(at, qpn, gid, false);
 }
 
 /* RFC 4391, 9.1: a request as bytes, and its answer. */
@@ -200,9 +200,35 @@ static void unreachable(void)
 	CHECK(!frame_unreachable(ip, frame, 4 + 20));
 }
 
+static void too_big(void)
+{
+	uint8_t frame[4 + 40 + 90] = { 0x08, 0, 0, 0, 0x45, 0, 0, 50, 0, 0, 0, 0, 64, 6, 0, 0, 198, 18, 0, 2, 198, 18, 0, 9 };
+	uint8_t ip[FRAME_SHORT], hw[HW_LEN];
+	size_t n = frame_too_big(ip, frame, 4 + 20 + 30, 2044);
+
+	CHECK(n == 20 + 8 + 28 && ip[20] == 3 && ip[21] == 4 && ip[26] == 2044 >> 8 && ip[27] == (2044 & 255));
+	CHECK(!memcmp(ip + 12, frame + 4 + 16, 4) && !memcmp(ip + 28, frame + 4, 28));
+	memset(frame, 0, sizeof(frame));
+	frame[0] = 0x86;
+	frame[1] = 0xdd;
+	frame[4] = 0x60;
+	frame[4 + 8] = 0xfe;
+	frame[4 + 8 + 16] = 0xfd;
+	n = frame_too_big(ip, frame, sizeof(frame), 2044);
+	CHECK(n == 40 + 8 + 72 && ip[6] == 58 && ip[40] == 2 && ip[41] == 0 && ip[46] == 2044 >> 8 && ip[47] == (2044 & 255));
+	CHECK(ip[8] == 0xfd && ip[24] == 0xfe && !memcmp(ip + 48, frame + 4, 72));
+	frame[1] = 6; /* no IP packet has an answer */
+	frame[0] = 8;
+	CHECK(!frame_too_big(ip, frame, sizeof(frame), 2044));
+	hw_make(hw, 0x123456, frame + 4, true);
+	CHECK(hw[0] == 0x80 && hw[1] == 0x12 && hw[3] == 0x56 && hw_has_rc(hw));
+	hw[0] = 0x40; /* UC alone */
+	CHECK(!hw_has_rc(hw));
+}
+
 static const struct test_case cases[] = {
 	{ "-", "groups as MGIDs", mgids }, { "-", "address resolution", arp }, { "-", "neighbour discovery", discovery },
-	{ "-", "reports of IGMP", reports }, { "-", "reports of MLD", listeners }, { "-", "host unreachable", unreachable },
+	{ "-", "reports of IGMP", reports }, { "-", "reports of MLD", listeners }, { "-", "host unreachable", unreachable }, { "-", "packet too big", too_big },
 };
 
 int main(int argc, char **argv)

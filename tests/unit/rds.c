@@ -68,6 +68,24 @@ static void write_headers(void)
 	CHECK(rds_header_get(&h, out) == RDS_GOOD && h.paths == 1 && h.generation == 0x01020304);
 }
 
+/* The region that an operation has used, then one of the sender: as Linux writes them. Together they fit, and nothing more does. */
+static void headers_of_regions(void)
+{
+	struct rds_header h = { .uses_region = true, .key = 0x01020304, .cookie = 0x0fffabcdef12 };
+	uint8_t out[WIRE_RDS_HEADER_LEN];
+
+	rds_header_put(out, &h);
+	CHECK(!memcmp(out + 32, "\2\1\2\3\4\3\xab\xcd\xef\x12\0\0\x0f\xff\0\0", 16));
+	CHECK(rds_header_get(&h, out) == RDS_GOOD && h.uses_region && h.key == 0x01020304 && h.cookie == 0x0fffabcdef12);
+	/* A key may be 0; a cookie of 0 is none. */
+	h = (struct rds_header){ .uses_region = true };
+	rds_header_put(out, &h);
+	CHECK(rds_header_get(&h, out) == RDS_GOOD && h.uses_region && !h.key && !h.cookie);
+	h = (struct rds_header){ .generation = 1, .uses_region = true, .cookie = 5 };
+	rds_header_put(out, &h);
+	CHECK(rds_header_get(&h, out) == RDS_GOOD && h.generation == 1 && h.uses_region && !h.cookie);
+}
+
 static void refused_headers(void)
 {
 	uint8_t in[WIRE_RDS_HEADER_LEN];
@@ -331,9 +349,14 @@ static void another_transport(void)
 	CHECK(rds_flow_next(&b)->dport == 1 && rds_flow_next(&b)->sequence == 1);
 	rds_flow_sent(&b, 1);
 	CHECK(rds_flow_is_last(&b) && rds_flow_next(&b)->dport == 4 && rds_flow_next(&b)->sequence == 2);
+	/* One without packets asks for no acknowledgement. */
+	queue(&b, 1, 5);
+	CHECK(!rds_flow_is_last(&b));
+	ut_container(b.waiting.prev, struct rds_message, node)->silent = true;
+	CHECK(rds_flow_is_last(&b));
 	rds_flow_cancel(&a, 0, NULL, NULL, false, done, &nr_done);
 	rds_flow_cancel(&b, 0, NULL, NULL, false, done, &nr_done);
-	CHECK(nr_done == 4);
+	CHECK(nr_done == 5);
 }
 
 /* --- congestion --- */
@@ -385,6 +408,7 @@ static void maps(void)
 static const struct test_case cases[] = {
 	{ "-", "headers that are read", read_headers },
 	{ "-", "headers that are written", write_headers },
+	{ "-", "headers that name regions", headers_of_regions },
 	{ "-", "headers that are refused", refused_headers },
 	{ "-", "a connection that ends and begins again", ends_and_begins_again },
 	{ "-", "messages that are cancelled", cancelled },

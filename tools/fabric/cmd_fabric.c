@@ -57,6 +57,13 @@ static const struct up_option {
 	{ "trunk-key", offsetof(struct up_wish, trunk.key) },
 };
 
+static void take_ipoib(struct up_wish *w, bool is_connected)
+{
+	w->hosts = true;
+	if (is_connected || w->network == HOSTS_BRIDGE)
+		w->network = is_connected ? HOSTS_IPOIB_CONNECTED : HOSTS_IPOIB;
+}
+
 static int take_up_option(struct up_wish *w, struct run_opts *o, const char *name)
 {
 	const char *value;
@@ -78,8 +85,8 @@ static int take_up_option(struct up_wish *w, struct run_opts *o, const char *nam
 		w->keep = true;
 	else if (strcmp(name, "hosts") == 0)
 		w->hosts = true;
-	else if (strcmp(name, "ipoib") == 0)
-		w->hosts = w->ipoib = true;
+	else if (strcmp(name, "ipoib") == 0 || strcmp(name, "connected") == 0)
+		take_ipoib(w, *name == 'c');
 	else if (strcmp(name, "hop") == 0)
 		w->hop = true;
 	else

@@ -62,7 +62,7 @@ struct host {
 struct hub {
 	int user, ns, nl, listener;
 	const char *dir, *fabric;
-	bool ipoib;
+	enum hosts_network network;
 	unsigned made;
 	struct ut_list hosts;
 };
@@ -113,7 +113,7 @@ static int make_hub(struct hub *h, const char *dir, const char **ret_step)
 	h->user = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
 	if (h->user < 0)
 		return -errno;
-	r = h->ipoib ? tun_try(ret_step) : make_bridge(h, ret_step);
+	r = h->network != HOSTS_BRIDGE ? tun_try(ret_step) : make_bridge(h, ret_step);
 	if (r < 0)
 		return r;
 	if (!dir)
@@ -194,7 +194,7 @@ static void exec_ipoib(const struct hub *h, const struct host *n, int life, int 
 	keep_rights(1u << CAP_NET_ADMIN);
 	dup2(life, 0);
 	dup2(out, 1);
-	execl(path, path, address, (char *)NULL);
+	execl(path, path, address, h->network == HOSTS_IPOIB_CONNECTED ? "connected" : NULL, (char *)NULL);
 	_exit(127);
 }
 
@@ -249,7 +249,7 @@ static int make_host(struct hub *h, struct host *n, const char **ret_step)
 	n->ns = new_net(&nl);
 	if (n->ns < 0)
 		return n->ns;
-	if (!h->ipoib)
+	if (h->network == HOSTS_BRIDGE)
 		r = join(h, nl, n->ip, ret_step);
 	else
 		r = n->ip ? start_ipoib(h, n, ret_step) : nl_link_up(nl, "lo");
@@ -380,7 +380,7 @@ static void child(struct hub *h, pid_t parent, int tell)
 	ut_list_init(&h->hosts);
 	r = make_hub(h, h->dir, &step);
 	if (r < 0)
-		_exit(run_userns_refused(h->ipoib ? "--ipoib" : "--hosts", step, r));
+		_exit(run_userns_refused(h->network != HOSTS_BRIDGE ? "--ipoib" : "--hosts", step, r));
 	leave_streams();
 	if (write(tell, "", 1) == 1)
 		serve(h);
@@ -399,9 +399,9 @@ bool hosts_can_start(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int hosts_start(const char *dir, const char *fabric, bool ipoib)
+int hosts_start(const char *dir, const char *fabric, enum hosts_network network)
 {
-	struct hub h = { .user = -1, .ns = -1, .nl = -1, .listener = -1, .dir = dir, .fabric = fabric, .ipoib = ipoib };
+	struct hub h = { .user = -1, .ns = -1, .nl = -1, .listener = -1, .dir = dir, .fabric = fabric, .network = network };
 	pid_t parent = getpid(), pid;
 	int ends[2], status;
 	char done;

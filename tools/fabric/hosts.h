@@ -22,9 +22,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What joins the nodes. */
+enum hosts_network { HOSTS_BRIDGE, HOSTS_IPOIB, HOSTS_IPOIB_CONNECTED };
+
 /* Starts the child; the fabric's directory is there. Returns 0, or an exit code after a sentence that says what this machine
  * refuses. */
-int hosts_start(const char *dir, const char *fabric, bool ipoib);
+int hosts_start(const char *dir, const char *fabric, enum hosts_network network);
 
 /* Returns true if hosts_start() would succeed. Nothing is said and nothing is left. */
 bool hosts_can_start(void);

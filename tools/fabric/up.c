@@ -240,7 +240,7 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, FILE *
 		return 1;
 	}
 	place_clean(dir);
-	r = w->hosts ? hosts_start(dir, w->name, w->ipoib) : 0;
+	r = w->hosts ? hosts_start(dir, w->name, w->network) : 0;
 	if (r == 0) {
 		set_streams(dir);
 		r = serve_run(&c);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "hosts.h"
 #include "place.h"
 #include "trunk.h"
 
@@ -20,7 +21,7 @@ struct up_wish {
 	const char *capture;		/* file of what crosses links, or NULL */
 	const char *prefix;		/* of the names of generated nodes */
 	bool foreground, keep, hosts;
-	bool ipoib;			/* with hosts: their network is IP over InfiniBand */
+	enum hosts_network network;	/* of the hosts */
 	bool hop;			/* data packets travel hop by hop */
 	bool owned;			/* it ends with the process that starts it */
 	long wait_s;

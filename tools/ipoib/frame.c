@@ -10,9 +10,17 @@
 #define SIGNATURE_V4 0x401b
 #define SIGNATURE_V6 0x601b
 
-void hw_make(uint8_t hw[HW_LEN], uint32_t qpn, const uint8_t gid[16])
+#define FLAG_RC 0x80  /* RFC 4755, 3.1 */
+
+bool hw_has_rc(const uint8_t hw[HW_LEN])
+{
+	return wire_get_IPOIB_ADDR_flags(hw) & FLAG_RC;
+}
+
+void hw_make(uint8_t hw[HW_LEN], uint32_t qpn, const uint8_t gid[16], bool has_rc)
 {
 	memset(hw, 0, HW_LEN);
+	wire_set_IPOIB_ADDR_flags(hw, has_rc ? FLAG_RC : 0);
 	wire_set_IPOIB_ADDR_qpn(hw, qpn);
 	wire_set_IPOIB_ADDR_gid(hw, gid);
 }
@@ -344,18 +352,15 @@ void frame_reports(const uint8_t *frame, size_t len, void (*each)(void *arg, con
 
 /* --- errors to the own host --- */
 
-enum { ICMP_UNREACHABLE = 3, ICMP_HOST = 1, ICMP_LEN = 8, ICMP_QUOTED = 8, ICMP_TTL = 64 };
+enum { ICMP_UNREACHABLE = 3, ICMP_HOST = 1, ICMP_FRAGMENTATION = 4, ICMP_LEN = 8, ICMP_QUOTED = 8, ICMP_TTL = 64,
+       ICMPV6_TOO_BIG = 2, ICMPV6_QUOTED = WIRE_IPV6_LEN + 32 };
 
-size_t frame_unreachable(uint8_t ret[FRAME_SHORT], const uint8_t *frame, size_t len)
+/* mtu 0: none is told. */
+static size_t unreachable_v4(uint8_t ret[FRAME_SHORT], const uint8_t *ip, size_t len, uint8_t code, unsigned mtu)
 {
-	const uint8_t *ip = packet_of(frame);
-	size_t head, quoted, n;
+	size_t head = (size_t)wire_get_IPV4_words(ip) * 4, quoted, n;
 	uint8_t *icmp = ret + WIRE_IPV4_LEN;
 
-	if (type_of(frame, len) != WIRE_IPOIB_IPV4)
-		return 0;
-	head = (size_t)wire_get_IPV4_words(ip) * 4;
-	len -= WIRE_IPOIB_LEN;
 	if (head < WIRE_IPV4_LEN || head > len)
 		return 0;
 	quoted = len - head < ICMP_QUOTED ? len : head + ICMP_QUOTED;
@@ -371,8 +376,46 @@ size_t frame_unreachable(uint8_t ret[FRAME_SHORT], const uint8_t *frame, size_t 
 	wire_set_IPV4_destination(ret, wire_get_IPV4_source(ip));
 	wire_set_IPV4_checksum(ret, fold(sum(0, ret, WIRE_IPV4_LEN)));
 	icmp[0] = ICMP_UNREACHABLE;
-	icmp[1] = ICMP_HOST;
+	icmp[1] = code;
+	wire_put16(icmp + 6, (uint16_t)mtu);
 	memcpy(icmp + ICMP_LEN, ip, quoted);
 	wire_put16(icmp + 2, fold(sum(0, icmp, ICMP_LEN + quoted)));
 	return n;
+}
+
+static size_t too_big_v6(uint8_t ret[FRAME_SHORT], const uint8_t *ip, size_t len, unsigned mtu)
+{
+	size_t quoted = len < ICMPV6_QUOTED ? len : ICMPV6_QUOTED;
+	uint8_t *icmp = ret + WIRE_IPV6_LEN;
+
+	memset(ret, 0, FRAME_SHORT);
+	wire_set_IPV6_version(ret, 6);
+	wire_set_IPV6_length(ret, ICMP_LEN + quoted);
+	wire_set_IPV6_next(ret, WIRE_IP_ICMPV6);
+	wire_set_IPV6_hops(ret, ICMP_TTL);
+	wire_set_IPV6_source(ret, wire_get_IPV6_destination(ip));
+	wire_set_IPV6_destination(ret, wire_get_IPV6_source(ip));
+	icmp[0] = ICMPV6_TOO_BIG;
+	wire_put16(icmp + 6, (uint16_t)mtu);
+	memcpy(icmp + ICMP_LEN, ip, quoted);
+	wire_put16(icmp + 2, icmp6_checksum(ret, icmp, ICMP_LEN + quoted));
+	return WIRE_IPV6_LEN + ICMP_LEN + quoted;
+}
+
+size_t frame_unreachable(uint8_t ret[FRAME_SHORT], const uint8_t *frame, size_t len)
+{
+	if (type_of(frame, len) != WIRE_IPOIB_IPV4)
+		return 0;
+	return unreachable_v4(ret, packet_of(frame), len - WIRE_IPOIB_LEN, ICMP_HOST, 0);
+}
+
+size_t frame_too_big(uint8_t ret[FRAME_SHORT], const uint8_t *frame, size_t len, unsigned mtu)
+{
+	unsigned type = type_of(frame, len);
+
+	if (type == WIRE_IPOIB_IPV6)
+		return too_big_v6(ret, packet_of(frame), len - WIRE_IPOIB_LEN, mtu);
+	if (type != WIRE_IPOIB_IPV4)
+		return 0;
+	return unreachable_v4(ret, packet_of(frame), len - WIRE_IPOIB_LEN, ICMP_FRAGMENTATION, mtu);
 }

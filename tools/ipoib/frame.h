@@ -14,8 +14,10 @@
 #define FRAME_SHORT 128u    /* room for any frame that is built here */
 #define QPN_MULTICAST 0xffffffu
 
-/* A link-layer address of queue pair and port. */
-void hw_make(uint8_t hw[HW_LEN], uint32_t qpn, const uint8_t gid[16]);
+/* A link-layer address of queue pair and port. has_rc: with the flag of an interface that takes connections (RFC 4755, 3.1). */
+void hw_make(uint8_t hw[HW_LEN], uint32_t qpn, const uint8_t gid[16], bool has_rc);
+/* Returns true if the address has that flag. */
+bool hw_has_rc(const uint8_t hw[HW_LEN]);
 
 /* The MGID of an IP group, or of the link's broadcast address (255.255.255.255): RFC 4391, 4. pkey: with the bit of full
  * membership. */
@@ -52,5 +54,8 @@ void frame_reports(const uint8_t *frame, size_t len, void (*each)(void *arg, con
 /* ICMP "host unreachable" (RFC 792) to the own host, about an IPv4 packet that could not be sent; its source is the host
  * that cannot be reached. Returns the length of the IP packet; 0: none is due. */
 size_t frame_unreachable(uint8_t ip[FRAME_SHORT], const uint8_t *frame, size_t len);
+/* The same about a packet that is longer than the way to its destination: "fragmentation needed" (RFC 1191, 4) or "packet too
+ * big" (RFC 4443, 3.2), with the MTU of that way. */
+size_t frame_too_big(uint8_t ip[FRAME_SHORT], const uint8_t *frame, size_t len, unsigned mtu);
 
 #endif

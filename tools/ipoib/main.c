@@ -3,7 +3,7 @@
  * dapple-ipoib: IP over InfiniBand for the network namespace in which it runs, at the node of DAPPLE_FABRIC. `dapple fabric
  * up --ipoib` starts one for each node.
  *
- *	dapple-ipoib ADDRESS/PREFIX
+ *	dapple-ipoib ADDRESS/PREFIX [connected]
  *
  * ib0 is the interface of the port's first P_Key and has the address; each further P_Key in the port's table that has a
  * broadcast group gives ib0.PKEY. Descriptor 1 gets the line "ready" when ib0 can send or there is no use in waiting, or
@@ -35,7 +35,7 @@ struct ipoib {
 	struct nic *nics[NICS_MAX];
 	const char *ip;
 	int prefix;
-	bool is_over, is_told;
+	bool is_over, is_told, is_connected;
 	uint64_t told_by;
 };
 
@@ -68,7 +68,9 @@ static int open_nic(struct ipoib *p, unsigned number, uint16_t pkey, const char 
 {
 	char name[IFNAMSIZ] = "ib0";
 	struct nic_config c = { .name = name, .ip = number ? "" : p->ip, .prefix = p->prefix, .pkey = pkey | PKEY_FULL,
-				.port = &p->port, .verbs = p->verbs, .loop = p->loop, .number = number };
+				.port = &p->port, .verbs = p->verbs, .loop = p->loop, .number = number,
+				/* Connections have the port's first P_Key. */
+				.is_connected = p->is_connected && !number };
 	struct nic *n = calloc(1, sizeof(*n));
 	int r;
 
@@ -258,8 +260,9 @@ int main(int argc, char **argv)
 	const char *step = "";
 	int r;
 
-	if (argc != 2 || !take_address(&p, argv[1])) {
-		fputs("usage: dapple-ipoib ADDRESS/PREFIX\n", stderr);
+	p.is_connected = argc == 3 && strcmp(argv[2], "connected") == 0;
+	if (argc != (p.is_connected ? 3 : 2) || !take_address(&p, argv[1])) {
+		fputs("usage: dapple-ipoib ADDRESS/PREFIX [connected]\n", stderr);
 		return RUN_EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);

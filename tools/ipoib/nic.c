@@ -76,7 +76,7 @@ static const uint8_t *local_addr(const struct nic *n, const uint8_t target[16])
 
 static void set_own_hw(const struct nic *n, uint8_t hw[HW_LEN])
 {
-	hw_make(hw, n->ud.qp->qp_num, n->c.port->gid);
+	hw_make(hw, n->ud.qp->qp_num, n->c.port->gid, n->c.is_connected && n->connected.listener);
 }
 
 static void ask(void *ctx, const uint8_t ip[16])
@@ -112,19 +112,53 @@ static void route(void *ctx, struct neigh *e)
 		nic_path(n, ticket, r, &p);
 }
 
-static void send_to_neighbour(void *ctx, struct neigh *e, const uint8_t *frame, size_t len)
-{
-	struct nic *n = ctx;
-	const struct way *w = e->way;
-
-	ud_send(&n->ud, frame, len, &w->to);
-}
-
 static void write_packet(struct nic *n, const uint8_t *ip, size_t len)
 {
 	/* A device without room, or switched off, loses the packet, as an interface does. */
 	if (write(n->tun.fd, ip, len) < 0)
 		return;
+}
+
+/* Of packets in datagrams. */
+static unsigned datagram_mtu(const struct nic *n)
+{
+	return (128u << n->broadcast.mtu) - WIRE_IPOIB_LEN;
+}
+
+static void refuse_length(struct nic *n, const uint8_t *frame, size_t len, unsigned mtu)
+{
+	uint8_t ip[FRAME_SHORT];
+	size_t got = frame_too_big(ip, frame, len, mtu);
+
+	if (got)
+		write_packet(n, ip, got);
+}
+
+/* The connection for a packet; NULL: it goes as a datagram, as messages of ARP do. */
+static struct link_to *find_link(struct nic *n, const struct neigh *e, const uint8_t *frame, size_t len)
+{
+	uint8_t ip[16];
+
+	if (!n->c.is_connected || !hw_has_rc(e->hw) || !frame_destination(frame, len, ip))
+		return NULL;
+	return connected_to(&n->connected, e->hw, ut_now());
+}
+
+static void send_to_neighbour(void *ctx, struct neigh *e, const uint8_t *frame, size_t len)
+{
+	struct nic *n = ctx;
+	const struct way *w = e->way;
+	struct link_to *l = find_link(n, e, frame, len);
+	unsigned mtu = l && l->state == LINK_UP ? l->mtu : datagram_mtu(n);
+
+	if (l && l->state == LINK_UP && len - WIRE_IPOIB_LEN <= mtu)
+		connected_send(&n->connected, l, frame, len);
+	else if (len - WIRE_IPOIB_LEN <= datagram_mtu(n))
+		ud_send(&n->ud, frame, len, &w->to);
+	else if (l && l->state == LINK_ASKED)
+		connected_keep(l, frame, len);
+	else
+		refuse_length(n, frame, len, mtu);
 }
 
 static void give_up(void *ctx, const uint8_t *frame, size_t len)
@@ -297,7 +331,10 @@ static void come_up(struct nic *n)
 	bool was_up = n->is_up;
 
 	n->is_up = true;
-	tun_set_mtu(&n->tun, (128u << n->broadcast.mtu) - WIRE_IPOIB_LEN);
+	/* Without a listener the interface has datagrams alone, and says so in its address. */
+	if (n->c.is_connected)
+		connected_listen(&n->connected, n->c.port->gid, n->ud.qp->qp_num);
+	tun_set_mtu(&n->tun, n->c.is_connected && n->connected.listener ? CONNECTED_MTU : datagram_mtu(n));
 	tun_set_carrier(&n->tun, true);
 	groups_want(&n->groups, all_hosts, GROUP_LINK, true, ut_now());
 	groups_want(&n->groups, all_nodes, GROUP_LINK, true, ut_now());
@@ -421,22 +458,33 @@ static void discard(struct nic *n)
 		;
 }
 
+/* Where the next packet is read to; NULL: no send is free. */
+static uint8_t *next_frame(struct nic *n)
+{
+	uint8_t *frame = ud_frame(&n->ud);
+
+	if (!n->c.is_connected || !frame)
+		return frame;
+	return connected_has_room(&n->connected) ? n->frame : NULL;
+}
+
 static void from_kernel(struct nic *n)
 {
+	size_t room = n->c.is_connected ? CONNECTED_FRAME_MAX : UD_FRAME_MAX;
 	uint64_t now = ut_now();
 	uint8_t *frame = NULL;
 	unsigned i;
 	ssize_t got;
 
-	for (i = 0; i < BATCH && (frame = ud_frame(&n->ud)); i++) {
-		got = read(n->tun.fd, frame + WIRE_IPOIB_LEN, UD_FRAME_MAX - WIRE_IPOIB_LEN);
+	for (i = 0; i < BATCH && (frame = next_frame(n)); i++) {
+		got = read(n->tun.fd, frame + WIRE_IPOIB_LEN, room - WIRE_IPOIB_LEN);
 		if (got <= 0)
 			return;
 		send_frame(n, frame, WIRE_IPOIB_LEN + (size_t)got, now);
 	}
 	if (!n->ud.is_up)
 		discard(n);
-	else if (!ud_frame(&n->ud))
+	else if (!next_frame(n))
 		hold(n, true);
 }
 
@@ -480,18 +528,22 @@ static bool is_from_here(const struct nic *n, const struct ibv_wc *wc)
 	return wc->src_qp == n->ud.qp->qp_num && wc->slid == n->c.port->now.lid;
 }
 
-static void from_fabric(void *ctx, const uint8_t *frame, size_t len, const struct ibv_wc *wc)
+static void take_frame(void *ctx, const uint8_t *frame, size_t len)
 {
 	struct nic *n = ctx;
 	struct resolution r;
 	uint8_t ip[16];
 
-	if (is_from_here(n, wc))
-		return;
 	if (frame_read_resolution(frame, len, &r))
 		take_resolution(n, &r);
 	else if (frame_destination(frame, len, ip))
 		write_packet(n, frame + WIRE_IPOIB_LEN, len - WIRE_IPOIB_LEN);
+}
+
+static void from_fabric(void *ctx, const uint8_t *frame, size_t len, const struct ibv_wc *wc)
+{
+	if (!is_from_here(ctx, wc))
+		take_frame(ctx, frame, len);
 }
 
 /* --- the loop --- */
@@ -511,14 +563,30 @@ static void on_completions(void *arg, uint32_t events)
 	n->is_polling = true;
 }
 
+static void on_connections(void *arg, uint32_t events)
+{
+	struct nic *n = arg;
+
+	connected_events(&n->connected, ut_now());
+}
+
 /* Polls from round to round while completions come, and asks for an event when none has. */
+static unsigned poll_both(struct nic *n)
+{
+	unsigned got = ud_poll(&n->ud, BATCH, from_fabric, n);
+
+	return n->c.is_connected ? got + connected_poll(&n->connected, BATCH, take_frame, n) : got;
+}
+
 static void poll_completions(struct nic *n)
 {
-	if (!n->is_polling || ud_poll(&n->ud, BATCH, from_fabric, n))
+	if (!n->is_polling || poll_both(n))
 		return;
 	ud_arm(&n->ud);
+	if (n->c.is_connected)
+		connected_arm(&n->connected);
 	/* One that came before the queue was armed has no event. */
-	if (!ud_poll(&n->ud, BATCH, from_fabric, n))
+	if (!poll_both(n))
 		n->is_polling = false;
 }
 
@@ -535,6 +603,10 @@ static int watch(struct nic *n)
 		r = loop_add(n->c.loop, n->tun.changes, EPOLLIN, on_addresses, n);
 	if (r == 0)
 		r = loop_add(n->c.loop, n->ud.channel->fd, EPOLLIN, on_completions, n);
+	if (r == 0 && n->c.is_connected)
+		r = loop_add(n->c.loop, n->connected.channel->fd, EPOLLIN, on_completions, n);
+	if (r == 0 && n->c.is_connected)
+		r = loop_add(n->c.loop, n->connected.events->fd, EPOLLIN, on_connections, n);
 	return r;
 }
 
@@ -572,6 +644,10 @@ int nic_open(struct nic *n, const struct nic_config *c, const char **ret_step)
 		return r;
 	*ret_step = "making a queue pair";
 	r = ud_open(&n->ud, c->verbs);
+	if (r == 0 && c->is_connected) {
+		*ret_step = "making what connections need";
+		r = connected_open(&n->connected);
+	}
 	if (r == 0) {
 		neigh_init(&n->neighbours, &neighbour_ops, n);
 		groups_init(&n->groups, &group_ops, n);
@@ -594,6 +670,11 @@ void nic_close(struct nic *n)
 	loop_del(n->c.loop, n->ud.channel->fd);
 	neigh_fini(&n->neighbours);
 	groups_fini(&n->groups);
+	if (n->c.is_connected) {
+		loop_del(n->c.loop, n->connected.channel->fd);
+		loop_del(n->c.loop, n->connected.events->fd);
+		connected_close(&n->connected);
+	}
 	ud_close(&n->ud);
 	tun_close(&n->tun);
 }
@@ -603,8 +684,10 @@ void nic_run(struct nic *n, uint64_t now)
 	uint64_t generation = fabric_names_generation(n->c.port->names);
 
 	poll_completions(n);
-	if (n->is_held && ud_frame(&n->ud))
+	if (n->is_held && next_frame(n))
 		hold(n, false);
+	if (n->c.is_connected)
+		connected_run(&n->connected, now);
 	if (generation != n->generation && port_is_active(n->c.port)) {
 		n->generation = generation;
 		neigh_reroute(&n->neighbours);

@@ -3,7 +3,8 @@
  * An interface of IP over InfiniBand: a TUN device, a UD queue pair, and what joins them.
  *
  *	kernel: IP packet -> TUN -> frame -> group, or neighbour's address (ARP, ND) and path (SA) -> UD send
- *	UD receive -> ARP and ND are answered here -> IP packet -> TUN
+ *	kernel: longer packets, and others, to a neighbour that takes connections -> RC send (connected.h)
+ *	UD receive, RC receive -> ARP and ND are answered here -> IP packet -> TUN
  *	kernel: IGMP and MLD reports -> joins of groups
  *	port: active, keys, subnet manager -> broadcast group joined -> carrier and MTU
  *
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "connected.h"
 #include "groups.h"
 #include "loop.h"
 #include "neighbours.h"
@@ -31,6 +33,7 @@ struct nic_config {
 	struct port *port;
 	struct ibv_context *verbs;
 	struct loop *loop;
+	bool is_connected;          /* RC connections to neighbours that take them */
 	unsigned number;            /* of the nic among those of the port: in tickets */
 };
 
@@ -38,6 +41,7 @@ struct nic {
 	struct nic_config c;
 	struct tun tun;
 	struct ud ud;
+	struct connected connected; /* of is_connected */
 	struct neighbours neighbours;
 	struct groups groups;
 	struct sac_group broadcast; /* mlid 0: not yet joined */
@@ -46,6 +50,7 @@ struct nic {
 	bool is_up, is_held;        /* has carrier; the TUN device is not read until sends have ended */
 	bool is_polling;            /* the completion queue is polled, and not armed */
 	bool has_failed;            /* the SA has refused the broadcast group */
+	uint8_t frame[CONNECTED_FRAME_MAX]; /* of is_connected: what was read from the TUN device */
 };
 
 #define NIC_TICKET_SHIFT 48         /* of the nic's number in a ticket */

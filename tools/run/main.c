@@ -303,6 +303,7 @@ static const struct command commands[] = {
 "  --prefix TEXT     before the names of generated nodes\n"
 "  --hosts           each node has a network namespace and a host name of its own\n"
 "  --ipoib           the same, and its network is IP over InfiniBand (ib0)\n"
+"  --connected       the same over connections, with an MTU of 65520 (RFC 4755)\n"
 "  --capture FILE    record each MAD on each link, for Wireshark\n"
 "  --wait SECONDS    time for the subnet to come up (default 60)\n"
 "  --keep            the fabric outlives the session that starts it\n"

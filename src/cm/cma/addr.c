@@ -37,9 +37,11 @@ static int read_ib(const struct sockaddr *sa, struct cma_addr *ret)
 
 	memcpy(&ib, sa, sizeof(ib));
 	sid = be64toh(ib.sib_sid) & be64toh(ib.sib_sid_mask);
-	if (sid >> 32)
-		return -EPROTONOSUPPORT;
 	memcpy(ret->end.addr, ib.sib_addr.sib_raw, 16);
+	if (sid >> 32) {
+		ret->service = sid;
+		return ib.sib_sid_mask == UINT64_MAX ? 0 : -EPROTONOSUPPORT;
+	}
 	ret->end.port = (uint16_t)sid;
 	ret->end.scope = (uint32_t)be64toh(ib.sib_scope_id);
 	ret->space = (uint16_t)(sid >> 16);
@@ -103,12 +105,12 @@ int cma_addr_take(const struct cma_host *host, const struct sockaddr *sa, struct
 	return 0;
 }
 
-static void write_ib(const struct link_end *end, enum cm_ps space, struct sockaddr_storage *ret)
+static void write_ib(const struct link_end *end, uint64_t service, struct sockaddr_storage *ret)
 {
 	struct sockaddr_ib ib = {
 		.sib_family = AF_IB,
 		.sib_pkey = htobe16(WIRE_PKEY_DEFAULT),
-		.sib_sid = htobe64(cm_ip_service(space, end->port)),
+		.sib_sid = htobe64(service),
 		.sib_sid_mask = htobe64(UINT64_MAX),
 		.sib_scope_id = htobe64(end->scope),
 	};
@@ -117,7 +119,7 @@ static void write_ib(const struct link_end *end, enum cm_ps space, struct sockad
 	memcpy(ret, &ib, sizeof(ib));
 }
 
-void cma_addr_write(int family, const struct link_end *end, enum cm_ps space,
+void cma_addr_write(int family, const struct link_end *end, uint64_t service,
 		    struct sockaddr_storage *ret)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(end->port) };
@@ -132,7 +134,7 @@ void cma_addr_write(int family, const struct link_end *end, enum cm_ps space,
 		memcpy(&in6.sin6_addr, end->addr, 16);
 		memcpy(ret, &in6, sizeof(in6));
 	} else if (family == AF_IB) {
-		write_ib(end, space, ret);
+		write_ib(end, service, ret);
 	}
 }
 

@@ -244,10 +244,22 @@ static int bind_one(struct cma_id *id, const struct cma_addr *a)
 	return 0;
 }
 
+int cma_take_service(struct cma_id *id, const struct cma_addr *a)
+{
+	if (a->service && (id->ps != CM_PS_IB || ut_ip_is_any(a->end.addr)))
+		return -EPROTONOSUPPORT;
+	if (a->service)
+		id->service = a->service;
+	return 0;
+}
+
 int cma_bind_addr(struct cma_id *id, const struct cma_addr *a)
 {
 	enum cm_ps before = id->space;
-	int r;
+	int r = cma_take_service(id, a);
+
+	if (r < 0)
+		return r;
 
 	/* A service ID may name another space only where the identifier has none of its own. */
 	if (a->space && a->space != (uint16_t)id->ps && id->ps != CM_PS_IB)
@@ -257,6 +269,7 @@ int cma_bind_addr(struct cma_id *id, const struct cma_addr *a)
 	r = ut_ip_is_any(a->end.addr) ? bind_any(id, a) : bind_one(id, a);
 	if (r < 0) {
 		id->space = before;
+		id->service = 0;
 		return r;
 	}
 	id->has_local = true;

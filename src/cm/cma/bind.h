@@ -5,6 +5,8 @@
 #include "cm/cma/core.h"
 
 /* --- bind.c --- */
+/* Takes a service ID that is none of a port. Returns 0 or -EPROTONOSUPPORT: the identifier's port space has none such. */
+int cma_take_service(struct cma_id *id, const struct cma_addr *a);
 int cma_bind_addr(struct cma_id *id, const struct cma_addr *a);
 
 #endif

@@ -129,6 +129,7 @@ struct cma_id {
 	struct cma_addr asked;   /* the address that the subnet was asked for; family 0: none. remote is the port's own then */
 	bool has_local, has_remote, any, accepted, confirmed;
 	enum cm_ps space; /* of the service ID */
+	uint64_t service; /* one that is none of a port, as kernel users of the IB CM have; 0: none */
 	int backlog;      /* as given to listen() */
 	char device[IBV_SYSFS_NAME_MAX]; /* chosen by option; empty = any */
 	uint8_t asked_rd, asked_depth; /* of the peer's request */

@@ -349,7 +349,7 @@ static void write_addr(struct cma_id *id, int family, const struct link_end *end
 
 	if (family == AF_IB && !ut_ip_is_any(end->addr))
 		gid_of(id, end->addr, e.addr);
-	cma_addr_write(family, &e, id->space, ret);
+	cma_addr_write(family, &e, id->service ? id->service : cm_ip_service(id->space, end->port), ret);
 }
 
 void cma_query(struct cma_id *id, struct cma_info *ret)

@@ -107,7 +107,7 @@ static int make(struct cma_id *id, struct cm_port *p, make_fn *fn, const struct 
 		struct cm_ep **ret)
 {
 	struct cm_bind b = {
-		.service = cm_ip_service(id->space, local->port),
+		.service = id->service ? id->service : cm_ip_service(id->space, local->port),
 		.local = *local,
 		.opt = cma_opt(id),
 	};

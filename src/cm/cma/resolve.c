@@ -230,7 +230,10 @@ static int resolve_call(struct cma_id *id, const struct sockaddr *src, const str
 	if (r < 0)
 		return r;
 	q = cma_qev_new(id, 0, 0);
-	r = !q ? -ENOMEM : old == CMA_IDLE ? bind_source(id, src) : 0;
+	/* An endpoint has one service ID: that of a bound one is its own, not the destination's. */
+	r = !q ? -ENOMEM : to.service && (src || old != CMA_IDLE) ? -EPROTONOSUPPORT : cma_take_service(id, &to);
+	if (r == 0 && old == CMA_IDLE)
+		r = bind_source(id, src);
 	if (r < 0) {
 		cma_move_back(id, CMA_ADDR, old);
 		free(q);

@@ -32,7 +32,7 @@ struct ib_port {
 	int epfd;               /* the attachment and the timer of sa; -1: none */
 	struct att_port now;
 	bool active;
-	bool has_ipoib;
+	enum { IPOIB_UNKNOWN, IPOIB_ABSENT, IPOIB_THERE } ipoib;
 	struct fabric_names *names; /* NULL: connections cannot be made */
 	struct ib_sa sa;
 };
@@ -287,11 +287,6 @@ struct ib_sa *dev_ib_sa(const struct dev_adapter *a)
 	return a->port ? &port_of(a)->sa : NULL;
 }
 
-bool dev_ib_has_ipoib(const struct dev_adapter *a)
-{
-	return port_of(a)->has_ipoib;
-}
-
 struct fabric_names *dev_ib_names(const struct dev_adapter *a)
 {
 	return port_of(a)->names;
@@ -350,7 +345,15 @@ static void learn_address(struct dev_adapter *a)
 
 	port->names = open_names(&port->place);
 	a->n_addrs = port->names ? port_address(port->names, a->addrs) : 0;
-	port->has_ipoib = a->n_addrs && find_ipoib(a->addrs[0].addr);
+}
+
+bool dev_ib_has_ipoib(struct dev_adapter *a)
+{
+	struct ib_port *port = port_of(a);
+
+	if (port->ipoib == IPOIB_UNKNOWN)
+		port->ipoib = a->n_addrs && find_ipoib(a->addrs[0].addr) ? IPOIB_THERE : IPOIB_ABSENT;
+	return port->ipoib == IPOIB_THERE;
 }
 
 int dev_ib_addrs(const struct dev_info *info, struct dev_nl_addr *ret)

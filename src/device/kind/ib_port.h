@@ -27,8 +27,9 @@ struct fabric_names;
 struct ib_sa;
 /* The adapter's connection that finds ports by address; NULL: it has none. */
 struct fabric_names *dev_ib_names(const struct dev_adapter *a);
-/* Returns true if the host has the port's address on an interface of IP over InfiniBand, as found when it was opened. */
-bool dev_ib_has_ipoib(const struct dev_adapter *a);
+/* Returns true if the host has the port's address on an interface of IP over InfiniBand, as found when first asked. dev.lock
+ * held. */
+bool dev_ib_has_ipoib(struct dev_adapter *a);
 /* Its client of subnet administration. */
 struct ib_sa *dev_ib_sa(const struct dev_adapter *a);
 

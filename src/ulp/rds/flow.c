@@ -63,7 +63,12 @@ struct rds_message *rds_flow_next(const struct rds_flow *f)
 
 bool rds_flow_is_last(const struct rds_flow *f)
 {
-	return !ut_list_empty(&f->waiting) && f->waiting.next == f->waiting.prev;
+	const struct rds_message *first = rds_flow_next(f), *m;
+
+	ut_list_each(m, &f->waiting, node)
+		if (m != first && !m->silent)
+			return false;
+	return first != NULL;
 }
 
 void rds_flow_move(struct rds_flow *from, struct rds_flow *to)

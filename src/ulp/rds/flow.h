@@ -16,11 +16,14 @@
 #ifndef ULP_RDS_FLOW_H
 #define ULP_RDS_FLOW_H
 
+#include "ulp/rds/work.h"
 #include "util/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct rds_job;
 
 /* A message with its payload behind it. Each belongs to one list, or to the part that has taken it. */
 struct rds_message {
@@ -33,6 +36,9 @@ struct rds_message {
 	uint16_t paths;         /* extension of a pong */
 	bool retransmitted;
 	bool either;            /* its sender has chosen no transport */
+	bool silent;            /* of its works the peer's program is not told: no packet is sent */
+	uint64_t cookie;        /* extension: a region of the sender; 0: none */
+	struct rds_job *works[RDS_WORK_MAX];
 	uint8_t data[];
 };
 
@@ -54,7 +60,7 @@ struct rds_message *rds_message_new(uint32_t len);
 
 /* Numbers the message and appends it to those that wait; it is the flow's from now on. */
 void rds_flow_queue(struct rds_flow *f, struct rds_message *m);
-/* Returns true if one message waits and no more. */
+/* Returns true if one message waits, and behind it none that is sent as packets. */
 bool rds_flow_is_last(const struct rds_flow *f);
 /* Moves the waiting messages that either transport may carry to a flow of the other one, which numbers them. Nothing of `from` has
  * been sent before. */

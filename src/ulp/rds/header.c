@@ -44,6 +44,12 @@ static void get_extensions(struct rds_header *h, const uint8_t *ext)
 			h->paths = (uint16_t)wire_get_RDS_EXT_PATHS_paths(body);
 		if (ext[at] == WIRE_RDS_EXT_GENERATION)
 			h->generation = (uint32_t)wire_get_RDS_EXT_GENERATION_number(body);
+		if (ext[at] == WIRE_RDS_EXT_RDMA) {
+			h->uses_region = true;
+			h->key = (uint32_t)wire_get_RDS_EXT_RDMA_rkey(body);
+		}
+		if (ext[at] == WIRE_RDS_EXT_RDMA_DEST)
+			h->cookie = wire_get_RDS_EXT_RDMA_DEST_rkey(body) | wire_get_RDS_EXT_RDMA_DEST_offset(body) << 32;
 		at += 1 + len;
 	}
 }
@@ -67,27 +73,48 @@ enum rds_verdict rds_header_get(struct rds_header *ret, const uint8_t in[WIRE_RD
 	return ret->map && ret->len != WIRE_RDS_MAP_LEN ? RDS_BAD_MAP : RDS_GOOD;
 }
 
-static uint8_t *put_extension(uint8_t *at, enum wire_rds_ext type, uint32_t value)
+/* Behind those that are there, unless there is no room. */
+static void put_extension(uint8_t ext[WIRE_RDS_EXT_ROOM], int *at, enum wire_rds_ext type, const uint8_t *body)
 {
-	uint8_t body[4];
 	int len = ext_len((uint8_t)type);
 
-	if (!value)
-		return at;
-	*at = (uint8_t)type;
-	if (type == WIRE_RDS_EXT_PATHS)
-		wire_put16(body, (uint16_t)value);
-	else
-		wire_set_RDS_EXT_GENERATION_number(body, value);
-	memcpy(at + 1, body, (size_t)len);
-	return at + 1 + len;
+	if (*at + 1 + len > WIRE_RDS_EXT_ROOM)
+		return;
+	ext[*at] = (uint8_t)type;
+	memcpy(ext + *at + 1, body, (size_t)len);
+	*at += 1 + len;
+}
+
+/* In the order in which Linux writes them. */
+static void put_extensions(uint8_t ext[WIRE_RDS_EXT_ROOM], const struct rds_header *h)
+{
+	uint8_t body[8] = { 0 };
+	int at = 0;
+
+	if (h->paths) {
+		wire_set_RDS_EXT_PATHS_paths(body, h->paths);
+		put_extension(ext, &at, WIRE_RDS_EXT_PATHS, body);
+	}
+	if (h->generation) {
+		wire_set_RDS_EXT_GENERATION_number(body, h->generation);
+		put_extension(ext, &at, WIRE_RDS_EXT_GENERATION, body);
+	}
+	if (h->uses_region) {
+		wire_set_RDS_EXT_RDMA_rkey(body, h->key);
+		put_extension(ext, &at, WIRE_RDS_EXT_RDMA, body);
+	}
+	if (h->cookie) {
+		wire_set_RDS_EXT_RDMA_DEST_rkey(body, (uint32_t)h->cookie);
+		wire_set_RDS_EXT_RDMA_DEST_offset(body, h->cookie >> 32);
+		put_extension(ext, &at, WIRE_RDS_EXT_RDMA_DEST, body);
+	}
 }
 
 void rds_header_put(uint8_t out[WIRE_RDS_HEADER_LEN], const struct rds_header *h)
 {
 	uint8_t ext[WIRE_RDS_EXT_ROOM] = { 0 };
 
-	put_extension(put_extension(ext, WIRE_RDS_EXT_PATHS, h->paths), WIRE_RDS_EXT_GENERATION, h->generation);
+	put_extensions(ext, h);
 	memset(out, 0, WIRE_RDS_HEADER_LEN);
 	wire_set_RDS_HEADER_sequence(out, h->sequence);
 	wire_set_RDS_HEADER_ack(out, h->ack);

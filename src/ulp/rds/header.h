@@ -19,6 +19,9 @@ struct rds_header {
 	/* Extensions; 0: there is none. */
 	uint16_t paths;
 	uint32_t generation;
+	bool uses_region;               /* the message's RDMA operation has used the region `key` of the receiver */
+	uint32_t key;
+	uint64_t cookie;                /* a region of the sender */
 };
 
 /* Faults of a header. Each has a row with a sentence. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/info.h"
 
+#include "ulp/rds/rdma.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/rds.h>
@@ -78,6 +80,23 @@ static void connections(struct rds_node *n, struct list *l)
 	}
 }
 
+/* Those over RDMA; of one that does not stand the addresses alone, as in Linux. */
+static void rdma_connections(struct rds_node *n, struct list *l)
+{
+	struct rds_conn *c;
+
+	l->each = sizeof(struct rds_info_rdma_connection);
+	ut_list_each(c, &n->conns, node_entry) {
+		struct rds_info_rdma_connection i = { .src_addr = v4(&c->local), .dst_addr = v4(&c->peer) };
+
+		if (c->via != &rds_rdma || c->local.family != AF_INET)
+			continue;
+		if (c->via->is_up(c))
+			rds_rdma_info(c, &i);
+		add(l, &i);
+	}
+}
+
 static void sockets(struct rds_node *n, struct list *l)
 {
 	struct rds_sock *s;
@@ -124,7 +143,8 @@ static void received(struct rds_node *n, struct list *l)
 	l->each = sizeof(struct rds_info_message);
 	ut_list_each(s, &n->socks, node_entry)
 		ut_list_each(a, &s->queue, node)
-			message(l, &a->from, &s->bound, a->m);
+			if (a->m)
+				message(l, &a->from, &s->bound, a->m);
 }
 
 static bool collect(struct rds_node *n, int option, struct list *l)
@@ -135,6 +155,9 @@ static bool collect(struct rds_node *n, int option, struct list *l)
 		return true;
 	case RDS_INFO_CONNECTIONS:
 		connections(n, l);
+		return true;
+	case RDS_INFO_IB_CONNECTIONS:
+		rdma_connections(n, l);
 		return true;
 	case RDS_INFO_SOCKETS:
 		sockets(n, l);

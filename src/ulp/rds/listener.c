@@ -66,6 +66,13 @@ int rds_listener_want_rdma(struct rds_node *n, const struct rsp_addr *addr)
 	return h && h->rdma ? 0 : -ENOPROTOOPT;
 }
 
+struct ibv_context *rds_listener_verbs(struct rds_node *n, const struct rsp_addr *addr)
+{
+	const struct rds_listener *h = rds_listener_find(n, addr);
+
+	return h && h->rdma ? ulp_listener_verbs(h->rdma) : NULL;
+}
+
 bool rds_listener_prefers_rdma(struct rds_node *n, const struct rsp_addr *addr)
 {
 	const struct rds_listener *h = rds_listener_find(n, addr);

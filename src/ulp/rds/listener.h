@@ -12,6 +12,7 @@
 
 struct rds_node;
 struct rds_map;
+struct ibv_context;
 struct ulp_listener;
 
 struct rds_listener {
@@ -30,6 +31,8 @@ struct rds_listener *rds_listener_find(struct rds_node *n, const struct rsp_addr
 int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr);
 /* A socket there has chosen RDMA. Returns 0, or -ENOPROTOOPT if there is none. */
 int rds_listener_want_rdma(struct rds_node *n, const struct rsp_addr *addr);
+/* The adapter of an address. NULL: it has none, or no socket may use it. */
+struct ibv_context *rds_listener_verbs(struct rds_node *n, const struct rsp_addr *addr);
 /* Returns true if sockets there that have chosen nothing send over RDMA. */
 bool rds_listener_prefers_rdma(struct rds_node *n, const struct rsp_addr *addr);
 

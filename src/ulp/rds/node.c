@@ -2,6 +2,9 @@
 #include "ulp/rds/node.h"
 
 #include "ulp/rds/choose.h"
+#include "ulp/rds/job.h"
+#include "ulp/rds/region.h"
+#include "ulp/rds/rdma.h"
 #include "ulp/rds/say.h"
 
 #include <arpa/inet.h>
@@ -120,35 +123,94 @@ struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local,
 	return c;
 }
 
-void rds_node_done(void *arg, const struct rds_message *m)
+static struct rds_sock *sender(struct rds_node *n, uint64_t id)
 {
-	struct rds_node *n = arg;
 	struct rds_sock *s;
 
-	if (!m->sender)
+	ut_list_each(s, &n->socks, node_entry)
+		if (s->id == id)
+			return s;
+	return NULL;
+}
+
+/* --- works --- */
+
+/*
+ * As in Linux: an adapter's failure is told to programs that want to know of each end (RDS_RDMA_NOTIFY_ME); one that wants to know of failures
+ * (RDS_RECVERR) learns with the message that it is dropped.
+ */
+void rds_node_worked(struct rds_node *n, struct rds_job *j, int status)
+{
+	struct rds_sock *s = sender(n, j->sender);
+	bool notify = j->work.flags & RDS_RDMA_NOTIFY_ME || (j->recverr && status == RDS_RDMA_DROPPED);
+
+	if (j->told || (status && status != RDS_RDMA_DROPPED && status != RDS_RDMA_CANCELED && !notify))
 		return;
-	ut_list_each(s, &n->socks, node_entry) {
-		if (s->id != m->sender)
-			continue;
-		s->sent_bytes -= m->len;
-		rds_sock_flow(s);
+	j->told = true;
+	j->work.status = status;
+	if (!s)
 		return;
+	s->sent_bytes -= j->work.bytes;
+	if (notify || (!status && rds_work_in(&j->work)))
+		rds_sock_worked(s, j, notify);
+	rds_sock_flow(s);
+}
+
+static void message_ends(struct rds_node *n, const struct rds_message *m, int status)
+{
+	struct rds_sock *s = sender(n, m->sender);
+
+	for (int i = 0; i < RDS_WORK_MAX; i++) {
+		if (m->works[i] && status) /* the adapter tells of success */
+			rds_node_worked(n, m->works[i], status);
+		rds_job_put(m->works[i]);
 	}
+	if (!s)
+		return;
+	s->sent_bytes -= m->len;
+	rds_sock_flow(s);
+}
+
+void rds_node_done(void *arg, const struct rds_message *m)
+{
+	message_ends(arg, m, RDS_RDMA_SUCCESS);
+}
+
+void rds_node_cancelled(void *arg, const struct rds_message *m)
+{
+	message_ends(arg, m, RDS_RDMA_CANCELED);
+}
+
+void rds_node_dropped(void *arg, const struct rds_message *m)
+{
+	message_ends(arg, m, RDS_RDMA_DROPPED);
+}
+
+int rds_node_may_work(struct rds_node *n, const struct rds_sock *s, const struct rsp_addr *to)
+{
+	bool is_rdma = s->transport == RDS_TRANS_IB ||
+		       (s->transport == (int)RDS_TRANS_NONE && rds_listener_prefers_rdma(n, &s->bound));
+
+	return is_rdma && !rds_listener_find(n, to) ? 0 : -EOPNOTSUPP;
 }
 
 /* --- messages --- */
 
-/* Gives a message to the socket that it is for. Returns false if that one's queue is full. */
-static bool deliver(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer, struct rds_message *m)
+/* Gives a message to the socket that it is for; h: its header, unless it is of this carrier. Returns false if that one's queue is full. */
+static bool deliver(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer, const struct rds_header *h,
+		    struct rds_message *m)
 {
+	struct rds_news news = { 0 };
 	struct rsp_addr to = *local, from = *peer;
 	struct rds_sock *s;
 
 	to.port = htons(m->dport);
 	from.port = htons(m->sport);
 	s = rds_node_find(n, &to);
+	if (s && h)
+		news = (struct rds_news){ h->cookie, h->uses_region && rds_region_used(&s->regions, h->key) ? h->key : 0 };
 	if (s)
-		return rds_sock_deliver(s, &from, m);
+		return rds_sock_deliver(s, &from, &news, m);
 	n->counters.recv_drop_no_sock++;
 	free(m);
 	return true;
@@ -161,31 +223,38 @@ static void deliver_here(struct rds_node *n, struct rds_sock *s, const struct rs
 	rds_node_done(n, m);
 	m->sender = 0;
 	if (!is_ping) {
-		deliver(n, to, &s->bound, m);
+		deliver(n, to, &s->bound, NULL, m);
 		return;
 	}
 	m->len = 0;
 	m->dport = m->sport;
 	m->sport = WIRE_RDS_PING_PORT;
-	deliver(n, &s->bound, to, m);
+	deliver(n, &s->bound, to, NULL, m);
 }
 
 int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m)
 {
 	struct rds_conn *c;
 
+	bool only_rdma = m->works[0] || m->works[1] || m->cookie;
+
 	n->counters.send_queued++;
+	if (only_rdma && rds_node_may_work(n, s, to)) {
+		rds_node_cancelled(n, m);
+		free(m);
+		return -EOPNOTSUPP;
+	}
 	if (rds_listener_find(n, to)) {
 		deliver_here(n, s, to, m);
 		return 0;
 	}
-	c = rds_choose(n, s, to);
+	c = only_rdma ? rds_node_conn(n, &s->bound, to, &rds_rdma) : rds_choose(n, s, to);
 	if (!c) {
-		rds_node_done(n, m);
+		rds_node_cancelled(n, m);
 		free(m);
 		return -ENOBUFS;
 	}
-	m->either = s->transport == (int)RDS_TRANS_NONE;
+	m->either = s->transport == (int)RDS_TRANS_NONE && !only_rdma;
 	rds_flow_queue(&c->flow, m);
 	c->via->kick(c);
 	return 0;
@@ -204,7 +273,8 @@ void rds_node_cancel(struct rds_node *n, struct rds_sock *s, const struct rsp_ad
 
 	ut_list_each(c, &n->conns, node_entry)
 		if (!to || rds_same_addr(&c->peer, to))
-			rds_flow_cancel(&c->flow, s->id, to ? goes_to : NULL, to, c->out.begun && !c->out.is_map, rds_node_done, n);
+			rds_flow_cancel(&c->flow, s->id, to ? goes_to : NULL, to, c->out.begun && !c->out.is_map, rds_node_cancelled,
+					n);
 }
 
 static void answer_ping(struct rds_conn *c, const struct rds_header *h)
@@ -234,7 +304,7 @@ bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds
 	else if (h->dport == WIRE_RDS_PING_PORT)
 		answer_ping(c, h);
 	else if (!is_pong)
-		return deliver(c->node, &c->local, &c->peer, m);
+		return deliver(c->node, &c->local, &c->peer, h, m);
 	free(m);
 	return true;
 }

@@ -23,7 +23,8 @@
 
 /* Counters, in the order of RDS_INFO_COUNTERS. */
 #define RDS_COUNTERS(C) C(conn_reset) C(recv_drop_bad_checksum) C(recv_drop_old_seq) C(recv_drop_no_sock) \
-	C(recv_drop_dead_sock) C(recv_queued) C(recv_ping) C(send_queued) C(send_pong) C(cong_update_queued) \
+	C(recv_drop_dead_sock) C(recv_queued) C(recv_rdma_bytes) C(recv_ping) C(send_queued) \
+	C(send_rdma) C(send_rdma_bytes) C(send_pong) C(cong_update_queued) \
 	C(cong_update_received) C(cong_send_blocked) C(recv_bytes_added_to_socket) C(send_stuck_rm)
 
 struct rds_counters {
@@ -79,8 +80,17 @@ struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local,
 bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds_message *m);
 /* A congestion map has arrived. */
 void rds_node_map(struct rds_conn *c, const struct rds_header *h, const uint8_t map[WIRE_RDS_MAP_LEN]);
-/* A message is acknowledged or dropped: the room that its sender had given to it is free. arg: the node. */
+/*
+ * A message is acknowledged; its sender has cancelled it; it is dropped for a work that must not be done twice: the room that its sender had
+ * given to it is free, and its works have ended. arg: the node.
+ */
 void rds_node_done(void *arg, const struct rds_message *m);
+void rds_node_cancelled(void *arg, const struct rds_message *m);
+void rds_node_dropped(void *arg, const struct rds_message *m);
+/* A work has ended (RDS_RDMA_SUCCESS ...): the sender's program gets what it has read, and the news if it wants them. */
+void rds_node_worked(struct rds_node *n, struct rds_job *j, int status);
+/* Returns 0 if a socket's message to an address may have works, or a negative errno. */
+int rds_node_may_work(struct rds_node *n, const struct rds_sock *s, const struct rsp_addr *to);
 
 /* A port of ours has become congested, or is it no longer. */
 void rds_node_congested(struct rds_node *n, const struct rsp_addr *addr, bool congested);

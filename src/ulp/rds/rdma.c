@@ -9,6 +9,7 @@
 #include "ulp/rds/private.h"
 #include "ulp/rds/rdma_cm.h"
 #include "ulp/rds/rdma_queue.h"
+#include "ulp/rds/region.h"
 #include "ulp/rds/say.h"
 
 #include <arpa/inet.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #define RETRY_MS 10                     /* the first one; each further attempt waits up to twice as long */
 #define RETRY_MOST_MS 1000
@@ -65,6 +67,16 @@ int rds_rdma_broke_rule(struct rds_rdma *r, enum rds_verdict v)
 			"for the messages that wait; look at the program at the other end", n.local, n.peer, rds_rules[v]);
 	r->broke = true;
 	return ulp_end(&r->u, EPROTO, "the peer broke a rule of RDS (%s)", rds_rules[v]);
+}
+
+void rds_rdma_refused(struct rds_rdma *r, struct rds_job *j, enum ibv_wc_status s)
+{
+	struct names n = names_of(r);
+
+	rds_say("RDS connection %s -> %s: an RDMA operation of a program fails (%s): it and its message are dropped, and the connection "
+		"is made again; look at the key, the offset and the length that the peer's program has given", n.local, n.peer,
+		ibv_wc_status_str(s));
+	rds_node_worked(r->c.node, j, s == IBV_WC_REM_ACCESS_ERR ? RDS_RDMA_REMOTE_ERROR : RDS_RDMA_OTHER_ERROR);
 }
 
 /* Once until a connection stands, and not of ends that refuse each other's requests for a moment. */
@@ -115,6 +127,7 @@ static void lose(struct rds_rdma *r)
 	rds_timer_stop(&r->ending);
 	if (r->state != RDS_RDMA_DOWN)
 		rds_rdma_release(r);
+	rds_rdma_drop_jobs(r);
 	rds_packet_drop(&r->in);
 	r->tx_posted = r->tx_done = r->rx_done = r->rx_taken = 0;
 	r->ack = r->acked = 0;
@@ -337,6 +350,19 @@ static void resume(struct rds_conn *c)
 	c->paused = false;
 	if (r->state == RDS_RDMA_UP || r->state == RDS_RDMA_ACCEPTING)
 		rds_rdma_take_packets(r);
+}
+
+void rds_rdma_info(const struct rds_conn *c, struct rds_info_rdma_connection *ret)
+{
+	const struct rdma_cm_id *id = rds_rdma_of(c)->u.id;
+
+	memcpy(ret->src_gid, &id->route.addr.addr.ibaddr.sgid, sizeof(ret->src_gid));
+	memcpy(ret->dst_gid, &id->route.addr.addr.ibaddr.dgid, sizeof(ret->dst_gid));
+	ret->max_send_wr = RDS_RDMA_SENDS;
+	ret->max_recv_wr = RDS_RDMA_RECEIVES;
+	ret->max_send_sge = 1;
+	ret->rdma_mr_max = RDS_REGIONS_MAX;
+	ret->rdma_mr_size = (uint32_t)(RDS_MESSAGE_MAX / (size_t)sysconf(_SC_PAGESIZE)) + 1;
 }
 
 static void leave(struct rds_conn *c)

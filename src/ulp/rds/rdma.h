@@ -20,6 +20,7 @@
 
 #include "ulp/rds/conn.h"
 
+struct rds_info_rdma_connection;
 struct ulp_listener;
 
 extern const struct rds_transport rds_rdma;
@@ -28,6 +29,8 @@ extern const struct rds_transport rds_rdma;
 bool rds_rdma_has(const struct rsp_addr *addr);
 /* Listens at an address. Returns NULL and errno. */
 struct ulp_listener *rds_rdma_listen(const struct rsp_addr *addr);
+/* What RDS_INFO_IB_CONNECTIONS says of a connection of this transport that stands, beside its addresses. */
+void rds_rdma_info(const struct rds_conn *c, struct rds_info_rdma_connection *ret);
 /* Takes a request that waits at the listener of a local address. */
 void rds_rdma_accept(struct rds_node *n, struct ulp_listener *l, const struct rsp_addr *local);
 

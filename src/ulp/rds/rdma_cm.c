@@ -23,8 +23,8 @@ static size_t put_private(const struct rds_rdma *r, uint8_t out[WIRE_RDS_PRIVATE
 
 static struct rdma_conn_param param(const uint8_t *data, size_t len)
 {
-	return (struct rdma_conn_param){ .private_data = data, .private_data_len = (uint8_t)len, .responder_resources = 1,
-					 .initiator_depth = 1, .retry_count = RETRIES, .rnr_retry_count = 7 };
+	return (struct rdma_conn_param){ .private_data = data, .private_data_len = (uint8_t)len, .responder_resources = RDMA_MAX_RESP_RES,
+					 .initiator_depth = RDMA_MAX_INIT_DEPTH, .retry_count = RETRIES, .rnr_retry_count = 7 };
 }
 
 /* --- the end that requests --- */

@@ -15,6 +15,8 @@ void rds_rdma_take_completions(struct rds_rdma *r);
 void rds_rdma_take_packets(struct rds_rdma *r);
 /* Takes all that has come over a connection that has no further use, whoever has to wait for it. */
 void rds_rdma_drain(struct rds_rdma *r);
+/* Gives up the works that are under way in a queue pair that is no more. */
+void rds_rdma_drop_jobs(struct rds_rdma *r);
 /* Sends a packet by which a peer is noticed that has gone. */
 void rds_rdma_probe(struct rds_rdma *r);
 

@@ -42,8 +42,8 @@ struct rds_rdma {
 	/* Sending. Counts run on; a slot is the count modulo the ring. */
 	uint32_t tx_posted, tx_done;
 	uint32_t offset;                /* octets of what has begun that are posted */
-	bool head_posted;               /* and at least one packet */
 	unsigned without_ack;           /* messages since one that asked for an acknowledgement */
+	struct rds_job *jobs[RDS_RDMA_SENDS]; /* works under way, by their counts */
 	/* Receiving: of rx_done receives that have completed, rx_taken are taken; the others wait while the connection is paused. */
 	uint32_t rx_done, rx_taken;
 	uint32_t rx_len[RDS_RDMA_RECEIVES];
@@ -60,6 +60,8 @@ int rds_rdma_watch(struct rds_rdma *r);
 void rds_rdma_check(struct rds_rdma *r);
 /* The peer broke a rule: says so, and ends the connection. Returns -EPROTO. */
 int rds_rdma_broke_rule(struct rds_rdma *r, enum rds_verdict v);
+/* A work of a message has failed: says so, and tells its program. */
+void rds_rdma_refused(struct rds_rdma *r, struct rds_job *j, enum ibv_wc_status s);
 /* The connection stands. */
 void rds_rdma_stand(struct rds_rdma *r);
 

@@ -14,6 +14,7 @@
 #define ULP_RDS_RECORD_H
 
 #include "ulp/preload/name.h"
+#include "ulp/rds/work.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +38,7 @@ enum rds_record_kind {
 	RDS_RECORD_DATA = 1,            /* both ways: a message, to or from `addr` */
 	RDS_RECORD_CONGESTED,           /* program: a send to `addr` met a congested port; it waits for news */
 	RDS_RECORD_UPDATE,              /* carrier: ports are no longer congested. mask: those that are watched */
+	RDS_RECORD_DONE,                /* carrier: work[0] is done; the memfd has its pieces, and what comes into them */
 };
 
 /* The head of a record. */
@@ -45,6 +47,10 @@ struct rds_record {
 	uint32_t len;                   /* of the payload, which may go on in a memfd */
 	struct rsp_addr addr;           /* port in network order */
 	uint64_t mask;
+	uint64_t cookie;                /* of a region that the peer is told of, RDS_CMSG_RDMA_DEST; 0: none */
+	uint32_t used_key;              /* carrier: the region that the message has ended; 0: none */
+	uint32_t nr_works;              /* program: their pieces and octets are behind the payload in the memfd */
+	struct rds_work work[RDS_WORK_MAX];
 };
 
 enum rds_op {
@@ -55,6 +61,10 @@ enum rds_op {
 	RDS_OP_SET, RDS_OP_GET,         /* option, value */
 	RDS_OP_MAPS,                    /* answered with the memfd of the congestion maps */
 	RDS_OP_INFO,                    /* option: RDS_INFO_*; answered with a memfd of octets, value: size of each */
+	RDS_OP_MAY_REGION,              /* region: may there be one? */
+	RDS_OP_REGION,                  /* region: with the memfd of the pages; answered by the cookie as value */
+	RDS_OP_FREE_REGION,             /* value: cookie */
+	RDS_OP_MAY_WORK,                /* may a message to addr have works? option: 1 if it names the region of the cookie value */
 };
 
 /* Options of RDS_OP_SET and RDS_OP_GET, beside those of SOL_RDS. */
@@ -65,6 +75,7 @@ struct rds_request {
 	uint32_t op;
 	uint32_t option;
 	int64_t value;
+	struct { uint64_t addr, len, flags; } region;   /* flags: RDS_RDMA_* of Linux */
 	struct rsp_addr addr;
 	struct sockaddr_un name;        /* of the program's end */
 	uint32_t name_len;

@@ -2,6 +2,8 @@
 #include "ulp/rds/serve.h"
 
 #include "ulp/rds/info.h"
+#include "ulp/rds/listener.h"
+#include "ulp/rds/region.h"
 
 #include <errno.h>
 #include <linux/rds.h>
@@ -91,7 +93,34 @@ static int get(const struct rds_sock *s, const struct rds_request *q, struct rds
 	}
 }
 
-static int answer(struct rds_node *n, struct rds_sock *s, const struct rds_request *q, struct rds_answer *a)
+/* A region of the program's memory, by the adapter of the socket's address. */
+static int make_region(struct rds_node *n, struct rds_sock *s, const struct rds_request *q, int fd, struct rds_answer *a)
+{
+	const struct rds_region_spec spec = { q->region.addr, q->region.len, q->region.flags & RDS_RDMA_USE_ONCE };
+	struct ibv_context *verbs = s->bound.family ? rds_listener_verbs(n, &s->bound) : NULL;
+	uint64_t cookie;
+	int r;
+
+	if (!s->bound.family)
+		return -ENOTCONN;
+	if (!verbs || s->transport == RDS_TRANS_TCP || (s->transport != RDS_TRANS_IB && !rds_listener_prefers_rdma(n, &s->bound)))
+		return -EOPNOTSUPP;
+	if (q->op == RDS_OP_MAY_REGION)
+		return 0;
+	r = fd < 0 ? -EINVAL : rds_region_make(&s->regions, verbs, &spec, fd, &cookie);
+	if (!r)
+		a->value = (int64_t)cookie;
+	return r;
+}
+
+static int may_work(struct rds_node *n, const struct rds_sock *s, const struct rds_request *q)
+{
+	if (q->option && !rds_region_has(&s->regions, (uint32_t)q->value))
+		return -EINVAL;
+	return rds_node_may_work(n, s, &q->addr);
+}
+
+static int answer(struct rds_node *n, struct rds_sock *s, const struct rds_request *q, int fd, struct rds_answer *a)
 {
 	switch (q->op) {
 	case RDS_OP_BIND:
@@ -112,6 +141,13 @@ static int answer(struct rds_node *n, struct rds_sock *s, const struct rds_reque
 		return set(s, q);
 	case RDS_OP_GET:
 		return get(s, q, a);
+	case RDS_OP_MAY_REGION:
+	case RDS_OP_REGION:
+		return make_region(n, s, q, fd, a);
+	case RDS_OP_FREE_REGION:
+		return rds_region_free(&s->regions, (uint32_t)q->value) ? 0 : -EINVAL;
+	case RDS_OP_MAY_WORK:
+		return may_work(n, s, q);
 	default:
 		return -EINVAL;
 	}
@@ -143,7 +179,7 @@ static void serve_one(struct rds_node *n, int sock, const struct rds_request *q,
 	} else if (q->op == RDS_OP_MAPS || q->op == RDS_OP_INFO) {
 		pass = answer_fd(n, q, &a);
 	} else {
-		a.error = s ? answer(n, s, q, &a) : -EBADF;
+		a.error = s ? answer(n, s, q, fd, &a) : -EBADF;
 	}
 	rds_pass(sock, &iov, 1, pass, MSG_DONTWAIT);
 	if (pass >= 0)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/sock.h"
 
+#include "ulp/rds/job.h"
 #include "ulp/rds/node.h"
+#include "ulp/rds/region.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,8 +35,8 @@ static struct rds_message *read_message(const struct rds_record *r, const uint8_
 {
 	struct rds_message *m;
 
-	if (r->len > RDS_MESSAGE_MAX || len != (r->len < RDS_INLINE ? r->len : RDS_INLINE) ||
-	    (r->len > RDS_INLINE) != (fd >= 0))
+	if (r->len > RDS_MESSAGE_MAX || r->nr_works > RDS_WORK_MAX || len != (r->len < RDS_INLINE ? r->len : RDS_INLINE) ||
+	    (r->len > RDS_INLINE || r->nr_works) != (fd >= 0))
 		return NULL;
 	m = rds_message_new(r->len);
 	if (!m)
@@ -54,6 +56,45 @@ static const struct rsp_addr *destination(const struct rds_sock *s, const struct
 	return to->family && to->family == s->bound.family ? to : NULL;
 }
 
+static void free_message(struct rds_message *m)
+{
+	for (int i = 0; i < RDS_WORK_MAX; i++)
+		rds_job_put(m->works[i]);
+	free(m);
+}
+
+/* The works of a record; an atomic has a place of its own. Returns false if they are not good. */
+static bool read_works(struct rds_sock *s, const struct rds_record *r, int fd, struct rds_message *m)
+{
+	uint64_t at = r->len > RDS_INLINE ? r->len - RDS_INLINE : 0;
+	struct rds_job *j;
+	int place;
+
+	m->silent = r->nr_works && !r->len && !r->cookie;
+	for (uint32_t i = 0; i < r->nr_works; i++) {
+		j = rds_job_new(&r->work[i], fd, &at);
+		place = j && j->work.kind >= RDS_WORK_FADD;
+		if (!j || m->works[place]) {
+			rds_job_put(j);
+			return false;
+		}
+		j->sender = s->id;
+		j->recverr = s->recverr;
+		m->works[place] = j;
+		m->silent = m->silent && j->work.flags & RDS_RDMA_SILENT;
+	}
+	return true;
+}
+
+/* The room that a message takes until it is acknowledged, and those of its works until they are done. */
+static void charge(struct rds_sock *s, const struct rds_message *m)
+{
+	s->sent_bytes += m->len;
+	for (int i = 0; i < RDS_WORK_MAX; i++)
+		s->sent_bytes += m->works[i] ? m->works[i]->work.bytes : 0;
+	s->node->counters.send_rdma += m->works[0] != NULL;
+}
+
 static void take_data(struct rds_sock *s, const struct rds_record *r, const uint8_t *data, size_t len, int fd)
 {
 	const struct rsp_addr *to = destination(s, r);
@@ -61,10 +102,15 @@ static void take_data(struct rds_sock *s, const struct rds_record *r, const uint
 
 	if (!m)
 		return;
+	if (!read_works(s, r, fd, m)) {
+		free_message(m);
+		return;
+	}
 	m->sender = s->id;
 	m->sport = ntohs(s->bound.port);
 	m->dport = ntohs(to->port);
-	s->sent_bytes += m->len;
+	m->cookie = r->cookie;
+	charge(s, m);
 	rds_node_send(s->node, s, to, m);
 }
 
@@ -81,17 +127,21 @@ static void take_congested(struct rds_sock *s, const struct rds_record *r)
 		rds_sock_updated(s, bit);
 }
 
+static void free_arrival(struct rds_arrival *a)
+{
+	rds_job_put(a->job);
+	free(a->m);
+	free(a);
+}
+
 static void close_sock(struct rds_sock *s)
 {
 	struct ut_list *e;
-	struct rds_arrival *a;
 
-	while ((e = ut_list_pop(&s->queue))) {
-		a = ut_container(e, struct rds_arrival, node);
-		free(a->m);
-		free(a);
-	}
+	while ((e = ut_list_pop(&s->queue)))
+		free_arrival(ut_container(e, struct rds_arrival, node));
 	s->queue_bytes = 0;
+	rds_region_free_all(&s->regions);
 	if (s->congested)
 		rds_node_congested(s->node, &s->bound, false);
 	rds_watch_close(&s->node->loop, &s->watch);
@@ -133,6 +183,22 @@ void rds_sock_flow(struct rds_sock *s)
 
 /* --- the program's arrivals --- */
 
+/* What a work has read, or its end alone. Returns as give(). */
+static int give_work(struct rds_sock *s, const struct rds_arrival *a)
+{
+	struct rds_record head = { .kind = RDS_RECORD_DONE, .nr_works = a->notify, .work = { a->job->work } };
+	struct iovec iov = { &head, sizeof(head) };
+	bool has_read = !a->job->work.status && rds_work_in(&a->job->work);
+	int fd = has_read ? rds_job_result(a->job) : -1, r;
+
+	if (has_read && fd < 0)
+		return -EAGAIN;
+	r = rds_pass(s->watch.fd, &iov, 1, fd, MSG_DONTWAIT);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
 /* Gives one record. Returns 0, -EAGAIN if there is no room, or another negative errno. */
 static int give(struct rds_sock *s, const struct rds_record *head, const uint8_t *data)
 {
@@ -151,8 +217,11 @@ static int give(struct rds_sock *s, const struct rds_record *head, const uint8_t
 
 static int give_arrival(struct rds_sock *s, const struct rds_arrival *a)
 {
-	struct rds_record head = { .kind = RDS_RECORD_DATA, .len = a->m->len, .addr = a->from };
+	struct rds_record head = { .kind = RDS_RECORD_DATA, .addr = a->from, .cookie = a->news.cookie, .used_key = a->news.used_key };
 
+	if (a->job)
+		return give_work(s, a);
+	head.len = a->m->len;
 	return give(s, &head, a->m->data);
 }
 
@@ -186,10 +255,9 @@ static void flush(struct rds_sock *s)
 	if (s->cong_notify && give_update(s) == -EAGAIN)
 		return;
 	while ((a = ut_list_first(&s->queue, struct rds_arrival, node)) && give_arrival(s, a) != -EAGAIN) {
-		s->queue_bytes -= a->m->len;
+		s->queue_bytes -= a->m ? a->m->len : 0;
 		ut_list_del(&a->node);
-		free(a->m);
-		free(a);
+		free_arrival(a);
 	}
 	set_congested(s);
 	if (was_full && !rds_sock_is_full(s))
@@ -201,7 +269,26 @@ bool rds_sock_is_full(const struct rds_sock *s)
 	return s->queue_bytes > s->rcvbuf * RDS_HARD;
 }
 
-bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, struct rds_message *m)
+static void queue(struct rds_sock *s, struct rds_arrival *a)
+{
+	ut_list_init(&a->node);
+	ut_list_add_tail(&s->queue, &a->node);
+	rds_sock_flow(s);
+}
+
+/* Not given at once: connections are at work on their lists. */
+void rds_sock_worked(struct rds_sock *s, struct rds_job *j, bool notify)
+{
+	struct rds_arrival *a = malloc(sizeof(*a));
+
+	if (!a)
+		return;
+	*a = (struct rds_arrival){ .job = j, .notify = notify };
+	rds_job_use(j);
+	queue(s, a);
+}
+
+bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, const struct rds_news *news, struct rds_message *m)
 {
 	struct rds_arrival *a = malloc(sizeof(*a));
 
@@ -209,12 +296,11 @@ bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, struct rd
 		free(m);
 		return true;
 	}
-	*a = (struct rds_arrival){ .from = *from, .m = m };
-	ut_list_init(&a->node);
-	ut_list_add_tail(&s->queue, &a->node);
+	*a = (struct rds_arrival){ .from = *from, .news = *news, .m = m };
 	s->queue_bytes += m->len;
 	s->node->counters.recv_queued++;
 	s->node->counters.recv_bytes_added_to_socket += m->len;
+	queue(s, a);
 	flush(s);
 	rds_sock_flow(s);
 	return !rds_sock_is_full(s);
@@ -261,6 +347,7 @@ int rds_sock_open(struct rds_node *n, int un)
 			.sndbuf = RDS_BUFFER, .rcvbuf = RDS_BUFFER, .transport = (int)RDS_TRANS_NONE,
 			.name_len = sizeof(s->name) };
 		ut_list_init(&s->queue);
+		ut_list_init(&s->regions);
 		r = getpeername(un, (struct sockaddr *)&s->name, &s->name_len) ? -errno : rds_watch_add(&n->loop, &s->watch);
 	}
 	if (r) {

@@ -35,13 +35,23 @@ struct rds_sock {
 	bool monitor, recverr;          /* RDS_CONG_MONITOR, RDS_RECVERR */
 	uint64_t cong_mask, cong_notify;
 	int transport;                  /* SO_RDS_TRANSPORT; RDS_TRANS_NONE */
+	struct ut_list regions;         /* of the program's memory, ulp/rds/region.h */
 };
 
-/* An arrival: a message and where it came from. */
+/* What a message says of regions; 0: nothing. */
+struct rds_news {
+	uint64_t cookie;                /* one of the peer */
+	uint32_t used_key;              /* one of the socket that has ended */
+};
+
+/* An arrival: a message and where it came from, or a work that is done. */
 struct rds_arrival {
 	struct ut_list node;
 	struct rsp_addr from;
+	struct rds_news news;
 	struct rds_message *m;
+	struct rds_job *job;
+	bool notify;                    /* the program is told of the work */
 };
 
 /* Takes over a descriptor: the carrier's end of a new socket. Returns 0 or a negative errno; then it is closed. */
@@ -49,7 +59,9 @@ int rds_sock_open(struct rds_node *n, int un);
 /* The socket of a program's end with this name, or NULL. */
 struct rds_sock *rds_sock_find(struct rds_node *n, const struct sockaddr_un *name, socklen_t len);
 /* Gives an arrived message to the program; it is the socket's from now on. Returns false if the queue is beyond its limit. */
-bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, struct rds_message *m);
+bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, const struct rds_news *news, struct rds_message *m);
+/* Gives what a work has read to the program, and tells it of the end. */
+void rds_sock_worked(struct rds_sock *s, struct rds_job *j, bool notify);
 /* Ports of an address are no longer congested: tells the program if it waits for that. */
 void rds_sock_updated(struct rds_sock *s, uint64_t freed);
 /* Takes up or leaves off reading from the program, as the send buffer says. */

@@ -2,6 +2,7 @@
 #include "ulp/rds/preload/options.h"
 
 #include "ulp/rds/preload/ask.h"
+#include "ulp/rds/preload/control.h"
 #include "ulp/rds/preload/sockets.h"
 
 #include <errno.h>
@@ -98,7 +99,6 @@ static int cancel(int fd, struct rds_request *q, const void *val, socklen_t len)
 static int set_rds(int fd, struct rds_request *q, int opt, const void *val, socklen_t len)
 {
 	struct rds_answer a;
-	struct rsp_addr local;
 	int v;
 
 	switch (opt) {
@@ -106,9 +106,9 @@ static int set_rds(int fd, struct rds_request *q, int opt, const void *val, sock
 		return cancel(fd, q, val, len);
 	case RDS_GET_MR:
 	case RDS_GET_MR_FOR_DEST:
-		return rds_bound(fd, &local) ? -EOPNOTSUPP : -ENOTCONN;
+		return rds_region_get(fd, opt, val, len);
 	case RDS_FREE_MR:
-		return -EINVAL;
+		return rds_region_end(fd, val, len);
 	default:
 		if (len < sizeof(v))
 			return -EINVAL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/preload/recv.h"
 
+#include "ulp/rds/preload/memory.h"
 #include "ulp/rds/preload/vector.h"
 #include "ulp/rds/record.h"
 
@@ -28,6 +29,21 @@ static void give_name(struct msghdr *m, const struct rds_record *head)
 		rsp_addr_give(&head->addr, m->msg_name, &m->msg_namelen);
 }
 
+/* A control message, if the program has room for it. */
+static void give_control(struct msghdr *m, int type, const void *data, size_t len)
+{
+	struct cmsghdr *c = m->msg_controllen >= CMSG_SPACE(len) ? CMSG_FIRSTHDR(m) : NULL;
+
+	m->msg_flags |= c ? 0 : MSG_CTRUNC;
+	m->msg_controllen = c ? CMSG_SPACE(len) : 0;
+	if (!c)
+		return;
+	c->cmsg_level = SOL_RDS;
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(len);
+	memcpy(CMSG_DATA(c), data, len);
+}
+
 /* A message of `now` octets in the buffers; the rest of it in the memfd. */
 static ssize_t take_data(struct msghdr *m, const struct rds_record *head, size_t now, int memfd, int flags)
 {
@@ -37,8 +53,13 @@ static ssize_t take_data(struct msghdr *m, const struct rds_record *head, size_t
 	if (more < 0)
 		return more;
 	now += (size_t)more;
-	m->msg_controllen = 0;
 	m->msg_flags = now < head->len ? MSG_TRUNC : 0;
+	if (head->cookie)
+		give_control(m, RDS_CMSG_RDMA_DEST, &head->cookie, sizeof(head->cookie));
+	else
+		m->msg_controllen = 0;
+	if (head->used_key && !(flags & MSG_PEEK))
+		rds_memory_leave(head->used_key);
 	give_name(m, head);
 	return (ssize_t)(flags & MSG_TRUNC ? head->len : now);
 }
@@ -46,17 +67,45 @@ static ssize_t take_data(struct msghdr *m, const struct rds_record *head, size_t
 /* Ports that are no longer congested (RDS_CONG_MONITOR): a control message without octets. */
 static ssize_t take_update(struct msghdr *m, const struct rds_record *head)
 {
-	struct cmsghdr *c = m->msg_controllen >= CMSG_SPACE(sizeof(head->mask)) ? CMSG_FIRSTHDR(m) : NULL;
-
-	m->msg_flags = c ? 0 : MSG_CTRUNC;
+	m->msg_flags = 0;
 	m->msg_namelen = 0;
-	m->msg_controllen = c ? CMSG_SPACE(sizeof(head->mask)) : 0;
-	if (!c)
-		return 0;
-	c->cmsg_level = SOL_RDS;
-	c->cmsg_type = RDS_CMSG_CONG_UPDATE;
-	c->cmsg_len = CMSG_LEN(sizeof(head->mask));
-	memcpy(CMSG_DATA(c), &head->mask, sizeof(head->mask));
+	give_control(m, RDS_CMSG_CONG_UPDATE, &head->mask, sizeof(head->mask));
+	return 0;
+}
+
+/* Puts what a work has read to its pieces. Returns 0 or a negative errno. */
+static int place(const struct rds_work *w, int memfd)
+{
+	off_t at = (off_t)(w->nr_pieces * sizeof(struct rds_piece));
+	struct rds_piece p;
+	ssize_t n;
+
+	for (uint32_t i = 0; i < w->nr_pieces; i++, at += (off_t)p.bytes) {
+		if (pread(memfd, &p, sizeof(p), (off_t)(i * sizeof(p))) != sizeof(p))
+			return -EIO;
+		n = pread(memfd, (void *)(uintptr_t)p.addr, p.bytes, at);
+		if (n != (ssize_t)p.bytes)
+			return n < 0 ? -errno : -EIO;
+	}
+	return 0;
+}
+
+/* A work is done. Memory of another process - a parent that has made the send - is not touched. */
+static ssize_t take_done(struct msghdr *m, const struct rds_record *head, int memfd)
+{
+	const struct rds_work *w = &head->work[0];
+	struct rds_rdma_notify news;
+
+	memset(&news, 0, sizeof(news));
+	news.user_token = w->token;
+	news.status = w->status;
+	if (memfd >= 0 && w->pid == (uint32_t)getpid() && place(w, memfd))
+		news.status = RDS_RDMA_OTHER_ERROR;
+	if (!head->nr_works)
+		return -ERESTART;
+	m->msg_flags = 0;
+	m->msg_namelen = 0;
+	give_control(m, RDS_CMSG_RDMA_STATUS, &news, sizeof(news));
 	return 0;
 }
 
@@ -75,9 +124,12 @@ static ssize_t take_record(int fd, struct msghdr *m, int flags)
 	} else if (head.kind == RDS_RECORD_DATA) {
 		n = take_data(m, &head, (size_t)n - sizeof(head), memfd, flags);
 	} else {
-		if (flags & MSG_PEEK)
+		if (flags & MSG_PEEK) {
+			if (memfd >= 0)
+				close(memfd);
 			return take_record(fd, m, flags & ~MSG_PEEK);
-		n = head.mask ? take_update(m, &head) : -ERESTART;
+		}
+		n = head.kind == RDS_RECORD_DONE ? take_done(m, &head, memfd) : head.mask ? take_update(m, &head) : -ERESTART;
 	}
 	if (memfd >= 0)
 		close(memfd);

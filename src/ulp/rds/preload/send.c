@@ -5,6 +5,7 @@
 #include "ulp/rds/header.h"
 #include "ulp/rds/preload/address.h"
 #include "ulp/rds/preload/ask.h"
+#include "ulp/rds/preload/control.h"
 #include "ulp/rds/preload/sockets.h"
 #include "ulp/rds/preload/vector.h"
 
@@ -137,41 +138,39 @@ static int destination(int fd, const struct msghdr *m, struct rsp_addr *ret)
 	return ret->family == local.family ? 0 : -EOPNOTSUPP;
 }
 
-/* Over TCP there are no RDMA operations, as in Linux. */
-static int check_control(const struct msghdr *m)
+static int check_size(int fd, size_t len, uint64_t rdma_bytes)
 {
-	struct msghdr *h = (struct msghdr *)(uintptr_t)m;
-
-	for (struct cmsghdr *c = m->msg_controllen ? CMSG_FIRSTHDR(h) : NULL; c; c = CMSG_NXTHDR(h, c)) {
-		if (c->cmsg_len < sizeof(*c))
-			return -EINVAL;
-		if (c->cmsg_level != SOL_RDS)
-			continue;
-		return c->cmsg_type >= RDS_CMSG_RDMA_ARGS && c->cmsg_type <= RDS_CMSG_MASKED_ATOMIC_CSWP &&
-		       c->cmsg_type != RDS_CMSG_RDMA_STATUS && c->cmsg_type != RDS_CMSG_CONG_UPDATE ? -EOPNOTSUPP : -EINVAL;
-	}
-	return 0;
-}
-
-static int check_size(int fd, size_t len)
-{
-	if (len > RDS_MESSAGE_MAX)
+	if (len > RDS_MESSAGE_MAX || rdma_bytes > RDS_MESSAGE_MAX)
 		return -EMSGSIZE;
 	return len > SMALL && (int)len > rds_socket_option(fd, SO_SNDBUF) / 2 ? -EMSGSIZE : 0;
 }
 
-static int pass(int fd, const struct rds_record *head, const struct msghdr *m, int flags)
+/* What of the payload is not in the record, then what the works need; -1: nothing. */
+static int make_memfd(const struct rds_record *head, const struct rds_control *c, const struct msghdr *m)
 {
-	struct rds_vector now, rest;
-	int memfd = -1, r;
+	struct rds_vector rest = { 0 };
+	int memfd, e;
 
-	rds_vector(&now, head, m, 0, RDS_INLINE);
-	if (head->len > RDS_INLINE) {
+	if (head->len <= RDS_INLINE && !head->nr_works)
+		return -1;
+	if (head->len > RDS_INLINE)
 		rds_vector(&rest, NULL, m, RDS_INLINE, head->len - RDS_INLINE);
-		memfd = rds_memfd(rest.iov, rest.nr);
-		if (memfd < 0)
-			return memfd;
-	}
+	memfd = rds_memfd(rest.iov, rest.nr);
+	e = memfd < 0 ? 0 : rds_control_write(c, head, memfd);
+	if (!e)
+		return memfd;
+	close(memfd);
+	return e;
+}
+
+static int pass(int fd, const struct rds_record *head, const struct rds_control *c, const struct msghdr *m, int flags)
+{
+	struct rds_vector now;
+	int memfd = make_memfd(head, c, m), r;
+
+	if (memfd < -1 || (memfd < 0 && (head->nr_works || head->len > RDS_INLINE)))
+		return memfd;
+	rds_vector(&now, head, m, 0, RDS_INLINE);
 	r = rds_pass(fd, now.iov, now.nr, memfd, flags & MSG_DONTWAIT);
 	if (memfd >= 0)
 		close(memfd);
@@ -181,6 +180,7 @@ static int pass(int fd, const struct rds_record *head, const struct msghdr *m, i
 ssize_t rds_send(int fd, const struct msghdr *m, int flags)
 {
 	struct rds_record head = { .kind = RDS_RECORD_DATA };
+	struct rds_control control;
 	size_t len = 0;
 	int r;
 
@@ -192,13 +192,18 @@ ssize_t rds_send(int fd, const struct msghdr *m, int flags)
 		len += m->msg_iov[i].iov_len;
 	r = destination(fd, m, &head.addr);
 	if (!r)
-		r = check_size(fd, len);
+		r = rds_control_read(&control, m);
 	if (!r)
-		r = check_control(m);
+		r = check_size(fd, len, control.rdma_bytes);
+	if (r)
+		return r;
+	head.len = (uint32_t)len;
+	r = rds_control_apply(&control, fd, &head);
 	if (!r)
 		r = await_port(fd, &head.addr, may_wait(fd, flags));
-	head.len = (uint32_t)len;
 	if (!r)
-		r = pass(fd, &head, m, flags);
+		r = pass(fd, &head, &control, m, flags);
+	if (r)
+		rds_control_undo(&control, fd);
 	return r ? r : (ssize_t)len;
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A work of a message, in the carrier: with memory of its own, from which the adapter sends and to which it receives. The message has it, and
+ * the queue of an adapter while it is under way there; the last of them frees it.
+ */
+#ifndef ULP_RDS_JOB_H
+#define ULP_RDS_JOB_H
+
+#include "ulp/rds/work.h"
+
+struct ibv_mr;
+struct ibv_pd;
+
+struct rds_job {
+	struct rds_work work;
+	unsigned uses;
+	uint64_t sender;                /* number of the socket */
+	bool recverr;                   /* RDS_RECVERR, as it was at the send */
+	bool posted;                    /* never again: the peer's memory has seen it, or may have */
+	bool told;                      /* its end is known to the socket, or need not be */
+	struct ibv_mr *mr;
+	struct rds_piece *pieces;
+	uint8_t memory[] __attribute__((aligned(8)));
+};
+
+/*
+ * Makes a job from a record, whose memfd has its pieces and octets at this place; *at moves behind them. Returns NULL if the record is not
+ * good, or without memory.
+ */
+struct rds_job *rds_job_new(const struct rds_work *w, int fd, uint64_t *at);
+/* Registers its memory, once. Returns 0 or a negative errno. */
+int rds_job_register(struct rds_job *j, struct ibv_pd *pd);
+void rds_job_use(struct rds_job *j);
+/* NULL: does nothing. */
+void rds_job_put(struct rds_job *j);
+/* A memfd with the pieces and the octets that have come for them. Returns it or a negative errno. */
+int rds_job_result(const struct rds_job *j);
+
+#endif
