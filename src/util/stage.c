@@ -270,15 +270,13 @@ bool ut_stage_reach_word(struct ut_stage *s, size_t scratch, void *at)
 {
 	struct iovec iov = { at, 8 };
 
-	if (ut_stage_gather(s, scratch, &iov, 1) != 8)
-		return false;
 	if (ut_reach(at, 8, UT_REACH_WRITE)) {
 		if (s->pages_checked_at)
 			remember_pages(s, UT_WRITABLE, &iov, 1);
 		return true;
 	}
 	/* EINVAL means an old kernel or a read-only page; the stage, which is writable, tells which. */
-	return !ut_reach(s->base + scratch, 8, UT_REACH_WRITE);
+	return ut_stage_gather(s, scratch, &iov, 1) == 8 && !ut_reach(s->base + scratch, 8, UT_REACH_WRITE);
 }
 
 ssize_t ut_stage_gather_pieces(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
