@@ -345,7 +345,7 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 		if (left < 0)
 			return false;
 		q->conn.req.psn_una = psn_add(w->last_psn, 1);
-		eng_send_done(q->qp, ENG_OK);
+		eng_send_end(q->qp, w, ENG_OK);
 	} while (left && !q->conn.req.slow);
 	return true;
 }
@@ -424,7 +424,7 @@ static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const stru
 		return false;
 	r->psn_una = psn_add(psn, 1);
 	ibp_req_depth_settle(r);
-	eng_send_done(q->qp, ENG_OK);
+	eng_send_end(q->qp, w, ENG_OK);
 	progressed(q, psn);
 	return true;
 }
