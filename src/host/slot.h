@@ -24,7 +24,7 @@ void host_addr_text(const uint8_t addr[16], uint32_t scope, char ret[HOST_ADDR_T
 /* Finds our uid as peer processes see it. Returns 0 or -errno. */
 int host_self_uid(uint32_t *ret);
 /* Returns a datagram socket with this name, on which the kernel states the sender of each message; or -errno. */
-int host_socket(const struct sockaddr_un *sun, socklen_t n);
+int host_socket(const struct host *h, const struct sockaddr_un *sun, socklen_t n);
 /* Writes the name of a member's mailbox: the tagged one where that is known (owners.h). Returns its length. */
 socklen_t host_slot_name(struct host *h, const uint8_t addr[16], uint32_t scope,
 			 unsigned slot, struct sockaddr_un *ret);
