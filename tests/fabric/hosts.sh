@@ -53,6 +53,15 @@ on n3 "$DAPPLE" capture -o "$work/pingpong.pcapng" -- ibv_rc_pingpong -c "$(addr
 wait $server || { cat "$work/server"; fault "ibv_rc_pingpong at n1 failed"; }
 grep -aq 'by shared memory' "$work/pingpong.pcapng" || fault "ibv_rc_pingpong from n3 to n1 did not go through shared memory"
 
+# The adapter of its interface, where it is asked for, is in the node's /sys too.
+export DAPPLE_ADAPTER=roce
+on n2 ls /sys/class/infiniband
+has "dpl_roce_eth0"
+on n2 ibv_devinfo -d dpl_roce_eth0
+unset DAPPLE_ADAPTER
+on n2 ls /sys/class/infiniband
+has "dpl_ib0"
+
 # From a node to another one, as mpirun does it.
 on n1 "$DAPPLE" fabric agent n2 'hostname; id -u'
 has "n2"
