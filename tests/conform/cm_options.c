@@ -114,6 +114,7 @@ static void one_family(void)
 	struct rdma_cm_id *l = cm_id(pch, RDMA_PS_TCP), *id;
 	struct rdma_cm_event *e;
 
+	to = cm_here(AF_INET6, 0); /* skips it where there is no IPv6 */
 	set_option(l, RDMA_OPTION_ID_AFONLY, 1);
 	CF_OK(rdma_bind_addr(l, cm_sa(&any)));
 	CF_OK(rdma_listen(l, 4));
