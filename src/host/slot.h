@@ -5,7 +5,7 @@
  * the host move to another slot with all its addresses; later that address is refused.
  *
  * Names are abstract unix sockets, one for each claimed slot and one as the lock of an address. The kernel drops them
- * with the process, they belong to the network namespace as the port does, and nothing is left on disk. A forked child
+ * with the process, they belong to a network namespace (host_user.socket), and nothing is left on disk. A forked child
  * may keep the name of a dead parent: that slot is lost until the child ends, and the next one is taken. A name that
  * another user has bound is replaced by a random one (owners.h).
  */

@@ -17,6 +17,7 @@ bool cm_is_iwarp(void);
 
 /* The adapter's address: loopback's, or the IPv4 address that CONFORM_ADDRESS names, where IPv6 is skipped. */
 const char *cm_host(int family);
+bool cm_has_v6(void);
 /* It with this port; family AF_INET or AF_INET6. */
 struct sockaddr_storage cm_here(int family, uint16_t port);
 struct sockaddr_storage cm_any(int family, uint16_t port);

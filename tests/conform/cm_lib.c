@@ -12,6 +12,11 @@ bool cm_is_iwarp(void)
 	return cf_open()->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
+bool cm_has_v6(void)
+{
+	return !getenv("CONFORM_ADDRESS");
+}
+
 const char *cm_host(int family)
 {
 	const char *v4 = getenv("CONFORM_ADDRESS");
