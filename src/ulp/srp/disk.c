@@ -331,14 +331,33 @@ struct srp_disk *srp_disk_open_session(const struct srp_disk_conf *conf, char wh
 	return d;
 }
 
+/* Asks for the facts, again over a further session if this one is lost meanwhile. */
+static int ask_facts(struct srp_disk *d)
+{
+	int64_t end = ulp_now_ms() + d->conf.reconnect_ms;
+	struct srp_disk_facts facts;
+	struct srp_unit u;
+	int r;
+
+	do {
+		facts = (struct srp_disk_facts){ 0 };
+		u = unit_of(d);
+		r = srp_unit_facts(&u, &facts);
+		if (!r)
+			d->facts = facts;
+		if (!r || !srp_session_progress(d->session) || ulp_now_ms() >= end)
+			return r;
+		r = reconnect(d);
+	} while (!r);
+	return r;
+}
+
 struct srp_disk *srp_disk_open(const struct srp_disk_conf *conf, char why[SRP_DISK_WHY_MAX])
 {
 	struct srp_disk *d = open_session(conf);
-	struct srp_unit u;
 
 	if (d) {
-		u = unit_of(d);
-		if (!srp_unit_facts(&u, &d->facts))
+		if (!ask_facts(d))
 			return d;
 		srp_disk_close(d);
 	}
