@@ -27,6 +27,9 @@ static int look(struct dev_adapter *a)
 		return 0;
 	n = dev_run_rings(a);
 	eng_dev_unlock(&a->dev);
+	/* It may have been woken for what a look has taken in before, which is no descriptor without reason. */
+	if (n > 0)
+		a->driver.idle_wakes = 0;
 	return n;
 }
 

@@ -15,6 +15,7 @@
 #include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/pause.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -191,6 +192,7 @@ static bool look_at_rings(bool any)
 	for (int i = 0; any && i < SPIN_LOOKS; i += now ? SPIN_MESSAGE : 1) {
 		now = dev_attend_look() > 0;
 		found |= now;
+		ut_pause();
 	}
 	return found;
 }
