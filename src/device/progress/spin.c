@@ -157,7 +157,7 @@ void dev_spin_woken(struct dev_spin *s, uint64_t before, uint64_t now)
 	s->switches = switches();
 }
 
-static bool is_alone(struct dev_spin *s, uint64_t now)
+static bool goes_unhindered(struct dev_spin *s, uint64_t now)
 {
 	if (now - s->yielded < DEV_SPIN_YIELD_NS)
 		return true;
@@ -174,7 +174,7 @@ bool dev_spin_goes_on(struct dev_spin *s, uint64_t now)
 {
 	if (!dev_spin_is_on(s, now))
 		return false;
-	if (is_alone(s, now))
+	if (goes_unhindered(s, now))
 		return true;
 	dev_spin_refuse(s);
 	return false;
