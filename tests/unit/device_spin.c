@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,13 +22,28 @@ enum { LOAD = 1000, QUOTA, GROUP, NO_QUOTA };
 
 static long running, online, allowed, switched;
 static unsigned yields;
+static uint64_t away; /* a thread that switched runs so long in a yield */
 static const char *quota; /* of this program's control group */
-static uint64_t now;
 static struct dev_spin s;
+
+static uint64_t now;
 
 int sched_yield(void)
 {
 	yields++;
+	if (away) {
+		now += away;
+		switched++;
+	}
+	away = 0;
+	return 0;
+}
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	CHECK(id == CLOCK_MONOTONIC);
+	t->tv_sec = (time_t)(now / 1000000000);
+	t->tv_nsec = (long)(now % 1000000000);
 	return 0;
 }
 
@@ -139,11 +155,10 @@ static void gives_way(void)
 	CHECK(woken(1000));
 	yields = 0;
 	CHECK(spins(10 * DEV_SPIN_YIELD_NS) == 10 * DEV_SPIN_YIELD_NS && yields >= 9 && yields <= 11);
-	/* Another thread ran in a yield: no look more. */
+	/* Another thread ran in a yield, and has a whole slice: no look more. */
+	away = 3000000;
 	dev_spin_found(&s, now);
-	switched++;
-	now += DEV_SPIN_YIELD_NS;
-	CHECK(!dev_spin_goes_on(&s, now) && !dev_spin_is_on(&s, now));
+	CHECK(spins(UINT64_MAX) <= DEV_SPIN_YIELD_NS + 3000000 && !s.window);
 	CHECK(passed_over() == 1);
 	for (unsigned want = 2; want <= DEV_SPIN_SKIP_MOST; want *= 2) {
 		dev_spin_refuse(&s);
@@ -155,6 +170,24 @@ static void gives_way(void)
 	for (uint64_t end = now + DEV_SPIN_GOOD_NS + DEV_SPIN_MOST_NS; now < end; dev_spin_found(&s, now))
 		CHECK(spins(DEV_SPIN_LEAST_NS / 2));
 	dev_spin_refuse(&s);
+	CHECK(passed_over() == 1);
+}
+
+/* The tick of another process, once in a millisecond, is no reason to sleep; a busy crowd is. */
+static void guests(void)
+{
+	begin(NULL);
+	CHECK(woken(1000));
+	for (unsigned i = 0; i < 100; i++) {
+		away = DEV_SPIN_AWAY_NS / 2;
+		for (uint64_t end = now + DEV_SPIN_GOOD_NS; now < end; dev_spin_found(&s, now))
+			CHECK(spins(DEV_SPIN_LEAST_NS / 2) && s.window);
+	}
+	for (unsigned i = 0; s.window; i++, dev_spin_found(&s, now)) {
+		CHECK(i <= 2 * DEV_SPIN_GUESTS);
+		away = DEV_SPIN_AWAY_NS / 2;
+		spins(DEV_SPIN_LEAST_NS / 2);
+	}
 	CHECK(passed_over() == 1);
 }
 
@@ -215,13 +248,14 @@ static void settings(void)
 	online = 1;
 	running = 9;
 	CHECK(woken(1000 * DEV_SPIN_MOST_NS) == DEV_SPIN_MOST_NS);
-	switched++;
-	CHECK(spins(UINT64_MAX) == DEV_SPIN_MOST_NS);
+	away = 1;
+	CHECK(spins(UINT64_MAX) >= DEV_SPIN_MOST_NS);
 }
 
 static const struct test_case cases[] = {
 	{ "-", "the while grows with messages", grows },
 	{ "-", "a thread that waits for this processor", gives_way },
+	{ "-", "threads that run for a moment", guests },
 	{ "-", "a thread that waits for another processor", crowded },
 	{ "-", "processors and quotas", machines },
 	{ "-", "settings", settings },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/progress/spin.h"
 
+#include "util/clock.h"
 #include "util/env.h"
 #include "util/heap.h"
 #include "util/sys.h"
@@ -157,9 +158,22 @@ void dev_spin_woken(struct dev_spin *s, uint64_t before, uint64_t now)
 	s->switches = switches();
 }
 
+/* Another thread has run in this one's place, which was away for so long at most. */
+static bool is_guest(struct dev_spin *s, uint64_t away, uint64_t now)
+{
+	if (now - s->guests_since > DEV_SPIN_GOOD_NS) {
+		s->guests_since = now;
+		s->guests = 0;
+	}
+	return away <= DEV_SPIN_AWAY_NS && ++s->guests <= DEV_SPIN_GUESTS;
+}
+
 static bool goes_unhindered(struct dev_spin *s, uint64_t now)
 {
-	if (now - s->yielded < DEV_SPIN_YIELD_NS)
+	uint64_t before = s->yielded;
+	long n;
+
+	if (now - before < DEV_SPIN_YIELD_NS)
 		return true;
 	s->yielded = now;
 	sched_yield();
@@ -167,7 +181,13 @@ static bool goes_unhindered(struct dev_spin *s, uint64_t now)
 		return true;
 	if (now - s->begun > DEV_SPIN_GOOD_NS)
 		s->skip_least = 0;
-	return switches() == s->switches && !is_crowded(s, now);
+	n = switches();
+	if (n != s->switches) {
+		s->switches = n;
+		if (!is_guest(s, ut_now() - before, now))
+			return false;
+	}
+	return !is_crowded(s, now);
 }
 
 bool dev_spin_goes_on(struct dev_spin *s, uint64_t now)

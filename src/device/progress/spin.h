@@ -15,8 +15,10 @@
  *   the kernel counts no more runnable threads than there are processors (/proc/loadavg): a thread beyond that waits,
  *                      or will if the scheduler does not move it. Where the program may use some processors of many,
  *                      no more than those, whatever runs on the others.
- *   no thread has run in this one's place (getrusage(), involuntary switches). The spinning thread yields once in
- *                      DEV_SPIN_YIELD_NS, so a thread that waits for this very processor runs at once, and the spin ends.
+ *   no thread has run in this one's place (getrusage(), involuntary switches) for longer than DEV_SPIN_AWAY_NS, or oftener
+ *                      than DEV_SPIN_GUESTS times in DEV_SPIN_GOOD_NS: a guest with so little to do, as the tick of another
+ *                      process, has had what it wanted. The spinning thread yields once in DEV_SPIN_YIELD_NS, so a thread
+ *                      that waits for this very processor runs at once, and the spin ends if it stays.
  *
  * There is none for a program with one processor, for one whose control group has a quota (time that is spun away is
  * missing later), and without /proc.
@@ -35,6 +37,8 @@
 #define DEV_SPIN_YIELD_NS 2000ull  /* between two yields */
 #define DEV_SPIN_COUNT_NS 50000ull /* between two looks at the threads that run */
 #define DEV_SPIN_GOOD_NS 1000000ull
+#define DEV_SPIN_AWAY_NS 50000ull
+#define DEV_SPIN_GUESTS 4u
 #define DEV_SPIN_SKIP_MOST 1024u
 
 enum dev_spin_mode { DEV_SPIN_UNKNOWN, DEV_SPIN_NEVER, DEV_SPIN_IDLE, DEV_SPIN_ALWAYS };
@@ -48,7 +52,9 @@ struct dev_spin {
 	uint64_t last;   /* the last message, on ut_now()'s clock */
 	uint64_t begun;  /* the spin; */
 	uint64_t yielded, counted; /* the last yield, and the last look at the threads that run */
-	long switches;   /* involuntary ones of this thread, when it began */
+	long switches;   /* involuntary ones of this thread, as last seen */
+	uint64_t guests_since; /* then the count of guests began */
+	unsigned guests;
 	unsigned skip, skip_least; /* messages that change nothing, still, and behind the last refusal */
 };
 
