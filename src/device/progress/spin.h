@@ -37,7 +37,7 @@
 #define DEV_SPIN_YIELD_NS 2000ull  /* between two yields */
 #define DEV_SPIN_COUNT_NS 50000ull /* between two looks at the threads that run */
 #define DEV_SPIN_GOOD_NS 1000000ull
-#define DEV_SPIN_AWAY_NS 50000ull
+#define DEV_SPIN_AWAY_NS 200000ull
 #define DEV_SPIN_GUESTS 4u
 #define DEV_SPIN_SKIP_MOST 1024u
 
