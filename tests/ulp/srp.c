@@ -89,9 +89,9 @@ static void lengths_client(struct ends *e)
 		uint64_t offset = 512 * (i * 7 + 1);
 
 		fill(at, lens[i], offset, (unsigned)i);
-		CHECK_MSG(!srp_disk_write(d, at, lens[i], offset), "%s", srp_disk_why(d));
+		CHECK_MSG(!srp_disk_write(d, at, lens[i], offset, false), "%s", srp_disk_why());
 		memset(at, 0, lens[i]);
-		CHECK_MSG(!srp_disk_read(d, at, lens[i], offset), "%s", srp_disk_why(d));
+		CHECK_MSG(!srp_disk_read(d, at, lens[i], offset), "%s", srp_disk_why());
 		expect_bytes(at, lens[i], offset, (unsigned)i);
 	}
 	CHECK(!srp_disk_flush(d) && !srp_disk_unmap(d, 1u << 20, 512));
@@ -101,6 +101,82 @@ static void lengths_client(struct ends *e)
 	CHECK(srp_session_counts(srp_disk_session(d))->immediate && srp_session_counts(srp_disk_session(d))->direct);
 	srp_disk_close(d);
 	free(at);
+}
+
+static void zeroes_client(struct ends *e)
+{
+	struct srp_disk_conf c = srp_ends_conf(e);
+	struct srp_disk *d = open_disk(&c);
+	uint8_t at[65536];
+
+	CHECK(srp_disk_facts(d)->fua && srp_disk_facts(d)->same_unmaps);
+	fill(at, sizeof(at), 0, 3);
+	CHECK_MSG(!srp_disk_write(d, at, sizeof(at), 0, true), "%s", srp_disk_why());
+	for (unsigned unmap = 0; unmap < 2; unmap++) {
+		CHECK_MSG(!srp_disk_zero(d, 8192, 4096 + 16384 * unmap, unmap, unmap), "%s", srp_disk_why());
+		memset(at + 4096 + 16384 * unmap, 0, 8192);
+	}
+	CHECK(!srp_disk_zero(d, SRP_ENDS_UNIT - 131072, 131072, true, false));
+	CHECK(srp_disk_zero(d, 100, 0, false, false) == -EINVAL && srp_disk_zero(d, 512, SRP_ENDS_UNIT, false, false) == -EINVAL);
+	CHECK(srp_disk_unmap(d, 512, SRP_ENDS_UNIT) == -EINVAL);
+	for (size_t i = 0; i < sizeof(at); i += 512) {
+		uint8_t block[512];
+
+		CHECK(!srp_disk_read(d, block, 512, i));
+		CHECK_MSG(!memcmp(block, at + i, 512), "octet %zu", i);
+	}
+	srp_disk_close(d);
+}
+
+/* --- a disk with several threads --- */
+
+#define THREADS 6
+#define ROUNDS 40
+
+struct share {
+	struct srp_disk *d;
+	unsigned nr;
+	pthread_t thread;
+};
+
+/* Writes, reads back and flushes in a part of the disk that is this thread's. */
+static void *use_share(void *arg)
+{
+	struct share *s = arg;
+	uint64_t base = (uint64_t)s->nr << 20;
+	uint8_t *at = malloc(1 << 20);
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		size_t len = (size_t)512 << (i % 11);
+		uint64_t offset = base + (i * 7919 * 512 % ((1 << 20) - len + 512)) / 512 * 512;
+
+		fill(at, len, offset, i * THREADS + s->nr);
+		CHECK_MSG(!srp_disk_write(s->d, at, len, offset, i % 5 == 0), "%s", srp_disk_why());
+		memset(at, 0, len);
+		CHECK_MSG(!srp_disk_read(s->d, at, len, offset), "%s", srp_disk_why());
+		expect_bytes(at, len, offset, i * THREADS + s->nr);
+		CHECK(!srp_disk_flush(s->d));
+		/* The sentence of a failure is the thread's own. */
+		CHECK(srp_disk_read(s->d, at, 512, SRP_ENDS_UNIT + 512 * s->nr) == -EINVAL);
+		CHECK_MSG(strtoull(strstr(srp_disk_why(), "at ") + 3, NULL, 10) == SRP_ENDS_UNIT + 512 * s->nr, "%s", srp_disk_why());
+	}
+	free(at);
+	return NULL;
+}
+
+static void threads_client(struct ends *e)
+{
+	struct srp_disk_conf c = srp_ends_conf(e);
+	struct srp_disk *d = open_disk(&c);
+	struct share s[THREADS];
+
+	for (unsigned i = 0; i < THREADS; i++) {
+		s[i] = (struct share){ .d = d, .nr = i };
+		CHECK(!pthread_create(&s[i].thread, NULL, use_share, &s[i]));
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		CHECK(!pthread_join(s[i].thread, NULL));
+	srp_disk_close(d);
 }
 
 /* Data in many pieces, of which the command has all descriptors, or some, and the table the rest. */
@@ -436,11 +512,11 @@ static void back_client(struct ends *e)
 	c.reconnect_ms = SRP_ENDS_MS;
 	d = open_disk(&c);
 	fill(at, sizeof(at), 0, 5);
-	CHECK(!srp_disk_write(d, at, sizeof(at), 0));
+	CHECK(!srp_disk_write(d, at, sizeof(at), 0, false));
 	mark(e);
 	await(e);
 	memset(at, 0, sizeof(at));
-	CHECK_MSG(!srp_disk_read(d, at, sizeof(at), 0), "%s", srp_disk_why(d));
+	CHECK_MSG(!srp_disk_read(d, at, sizeof(at), 0), "%s", srp_disk_why());
 	expect_bytes(at, sizeof(at), 0, 5);
 	CHECK(srp_disk_reconnects(d) == 1);
 	srp_disk_close(d);
@@ -450,6 +526,8 @@ int main(void)
 {
 	ends_run("what a disk says", AF_INET, serve_one, facts_client);
 	ends_run("data of every length", AF_INET, serve_one, lengths_client);
+	ends_run("zeroes and forced access", AF_INET, serve_one, zeroes_client);
+	ends_run("several threads", AF_INET, serve_one, threads_client);
 	ends_run("data in pieces", AF_INET, pieces_server, pieces_client);
 	ends_run("commands and their refusals", AF_INET, serve_one, commands_client);
 	ends_run("credits", AF_INET, credits_server, credits_client);

@@ -1,115 +1,130 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/srp/disk.h"
 #include "ulp/clock.h"
-#include "ulp/srp/scsi.h"
+#include "ulp/srp/sense.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define WINDOW 8                        /* commands of a transfer under way */
-#define TRANSFER_DEFAULT (256 * 1024)
-#define ANSWER_LEN 4096
 #define ATTENTIONS 8                    /* how often a unit may have one before a command */
 #define PAUSE_MS 50                     /* between attempts at a busy unit */
+#define LOOK_MS 1000                    /* the longest sleep of the leader */
 #define RECONNECT_PAUSE_MS 200
-#define LUNS_MAX 511                    /* of one answer */
+
+/* A command of a call that waits. */
+struct task {
+	struct srp_io io;
+	struct iovec v;
+	bool sent, over;
+	bool overdue;                   /* it has been aborted, as no response came in time */
+	int error;                      /* of a task that is over: negative errno; 0: it has a status */
+	unsigned attentions;
+	int64_t end;                    /* while it is sent: when it has to be done */
+	int64_t not_before, busy_end;   /* a busy unit: the next attempt, and the last one */
+	struct task *next;
+};
 
 struct srp_disk {
 	struct srp_disk_conf conf;
+	struct srp_disk_facts facts;    /* all 0: none were asked for */
+	atomic_uint reconnects;
+	pthread_mutex_t lock;           /* guards all below */
+	pthread_cond_t moved;           /* the leader has taken something, or is none any more */
 	struct srp_session *session;    /* NULL: it is lost */
-	struct srp_disk_facts facts;
-	unsigned reconnects;
-	char why[SRP_DISK_WHY_MAX];
+	bool led;                       /* a thread is the leader */
+	struct task *tasks;             /* under way, the oldest one first */
+	char lost[SRP_DISK_WHY_MAX];    /* why there is no session */
 };
 
-static int fail(struct srp_disk *d, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static _Thread_local char disk_why[SRP_DISK_WHY_MAX];
 
-static int fail(struct srp_disk *d, int err, const char *fmt, ...)
+static int fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail(int err, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(d->why, sizeof(d->why), fmt, ap);
+	vsnprintf(disk_why, sizeof(disk_why), fmt, ap);
 	va_end(ap);
 	return -(err ? err : EIO);
 }
 
-static void rest(int ms)
+const char *srp_disk_why(void)
 {
-	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
-
-	nanosleep(&t, NULL);
+	return disk_why;
 }
 
-/* --- status in words --- */
+/* --- the session: called with the lock held, by the leader or without one --- */
 
-const char *srp_status_text(char *text, size_t len, const struct srp_io *io)
+static struct srp_unit unit_of(struct srp_disk *d)
 {
-	static const char *const keys[] = { "NO SENSE", "RECOVERED ERROR", "NOT READY", "MEDIUM ERROR", "HARDWARE ERROR",
-		"ILLEGAL REQUEST", "UNIT ATTENTION", "DATA PROTECT", "BLANK CHECK", "VENDOR SPECIFIC", "COPY ABORTED",
-		"ABORTED COMMAND", "RESERVED", "VOLUME OVERFLOW", "MISCOMPARE", "COMPLETED" };
-	bool fixed = io->sense_len >= 14 && (io->sense[0] & 0x7e) == 0x70;
-	unsigned key = fixed ? io->sense[2] & 15 : io->sense_len >= 4 ? io->sense[1] & 15 : 0;
-
-	if (io->status != SCSI_CHECK_CONDITION)
-		snprintf(text, len, "status %#x%s", io->status, io->status == SCSI_BUSY ? ", BUSY" :
-			 io->status == SCSI_TASK_SET_FULL ? ", TASK SET FULL" : io->status == 0x18 ? ", RESERVATION CONFLICT" : "");
-	else if (io->sense_len < 4)
-		snprintf(text, len, "CHECK CONDITION without sense data");
-	else
-		snprintf(text, len, "CHECK CONDITION, %s (%x/%02x/%02x)", keys[key], key, io->sense[fixed ? 12 : 2],
-			 io->sense[fixed ? 13 : 3]);
-	return text;
+	return (struct srp_unit){ d->session, d->conf.lun, d->conf.timeout_ms, disk_why, sizeof(disk_why) };
 }
 
-static bool has_attention(const struct srp_io *io)
+static void log_out(struct srp_disk *d)
 {
-	bool fixed = io->sense_len >= 14 && (io->sense[0] & 0x7e) == 0x70;
-
-	return io->status == SCSI_CHECK_CONDITION && io->sense_len >= 4 &&
-	       (io->sense[fixed ? 2 : 1] & 15) == SCSI_KEY_UNIT_ATTENTION;
+	srp_logout(d->session);
+	d->session = NULL;
 }
 
-static bool is_busy(const struct srp_io *io)
+/* The unit has to be the one that was there before. */
+static int look_at_unit(struct srp_disk *d)
 {
-	return io->status == SCSI_BUSY || io->status == SCSI_TASK_SET_FULL;
-}
+	struct srp_unit u = unit_of(d);
+	struct srp_disk_facts now = { 0 };
+	int r = srp_unit_facts(&u, &now);
 
-/* --- the session --- */
+	if (r || srp_facts_are_same(&now, &d->facts))
+		return r;
+	return fail(ESTALE, "another logical unit is in its place: serial number %s with %llu blocks of %u octets, before it was %s with "
+		    "%llu of %u", now.serial, (unsigned long long)now.blocks, now.block, d->facts.serial,
+		    (unsigned long long)d->facts.blocks, d->facts.block);
+}
 
 static int log_in(struct srp_disk *d)
 {
 	char why[ULP_WHY_MAX];
-	int err;
+	int err, r;
 
 	d->session = srp_login((const struct sockaddr *)&d->conf.to, &d->conf.session, d->conf.timeout_ms, &err, why);
-	return d->session ? 0 : fail(d, err, "%s", why);
+	if (!d->session)
+		return fail(err, "%s", why);
+	r = d->facts.block ? look_at_unit(d) : 0;
+	if (r)
+		log_out(d);
+	return r;
 }
 
 static bool may_come_back(int r)
 {
-	return r != -EACCES && r != -EPROTO && r != -EINVAL;
+	return r != -EACCES && r != -EPROTO && r != -EINVAL && r != -ESTALE;
 }
 
 /* Makes a lost session again. Returns 0, or why there is none. */
 static int reconnect(struct srp_disk *d)
 {
+	const struct timespec pause = { 0, RECONNECT_PAUSE_MS * 1000000L };
 	int64_t end = ulp_now_ms() + d->conf.reconnect_ms;
-	int r = fail(d, ECONNRESET, "the session is lost: %s", srp_session_why(d->session));
+	int r = fail(ECONNRESET, "the session is lost: %s", srp_session_why(d->session));
 
-	srp_logout(d->session);
-	d->session = NULL;
+	log_out(d);
 	while (d->conf.reconnect_ms && ulp_now_ms() < end) {
 		r = log_in(d);
-		d->reconnects += !r;
+		if (!r)
+			atomic_fetch_add(&d->reconnects, 1);
 		if (!r || !may_come_back(r))
 			break;
-		rest(RECONNECT_PAUSE_MS);
+		nanosleep(&pause, NULL);
 	}
+	snprintf(d->lost, sizeof(d->lost), "%s", disk_why);
 	return r;
 }
 
@@ -119,229 +134,243 @@ static int have_session(struct srp_disk *d)
 	return d->session ? 0 : log_in(d);
 }
 
-int srp_disk_command(struct srp_disk *d, struct srp_io *io)
-{
-	int64_t end = ulp_now_ms() + d->conf.timeout_ms;
-	unsigned attentions = 0;
-	int r = have_session(d);
+/* --- tasks: called with the lock held --- */
 
-	while (!r) {
-		r = srp_execute(d->session, io, d->conf.timeout_ms);
-		if (r == -EMSGSIZE)
-			return fail(d, -r, "a command has too many pieces of data");
-		if (r == -ETIMEDOUT)
-			return fail(d, -r, "a command is not answered in time");
-		if (r) {
-			r = reconnect(d);
-			continue;
-		}
-		if (has_attention(io) && attentions++ < ATTENTIONS)
-			continue;
-		if (!is_busy(io) || ulp_now_ms() >= end)
-			return 0;
-		rest(PAUSE_MS);
-	}
-	return r;
+static void add(struct srp_disk *d, struct task *t)
+{
+	struct task **at = &d->tasks;
+
+	t->busy_end = ulp_now_ms() + d->conf.timeout_ms;
+	while (*at)
+		at = &(*at)->next;
+	*at = t;
 }
 
-/* A command whose status has to be GOOD. */
-static int ask(struct srp_disk *d, struct srp_io *io, const char *name)
+static void take_out(struct srp_disk *d, const struct task *t)
+{
+	struct task **at = &d->tasks;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+}
+
+static void end(struct task *t, int error)
+{
+	t->over = true;
+	t->error = error;
+}
+
+/* Sends what may be sent. */
+static void push(struct srp_disk *d)
+{
+	int64_t now = ulp_now_ms();
+
+	for (struct task *t = d->tasks; t; t = t->next) {
+		int r;
+
+		if (t->over || t->sent || t->not_before > now)
+			continue;
+		t->io.out = t->io.in = &t->v;
+		r = srp_submit(d->session, &t->io);
+		t->sent = !r;
+		t->end = now + d->conf.timeout_ms;
+		if (r == -EMSGSIZE)
+			end(t, r);
+		else if (r)
+			return;
+	}
+}
+
+/* What becomes of a task whose command is done. */
+static void settle(struct task *t)
+{
+	t->sent = false;
+	if (t->io.error && t->overdue)
+		end(t, -ETIMEDOUT);
+	else if (t->io.error) /* the session has ended: the command is sent again, or all tasks end */
+		return;
+	else if (srp_has_attention(&t->io) && t->attentions++ < ATTENTIONS)
+		return;
+	else if (srp_is_busy(&t->io) && ulp_now_ms() < t->busy_end)
+		t->not_before = ulp_now_ms() + PAUSE_MS;
+	else
+		end(t, 0);
+}
+
+static void settle_all(struct srp_disk *d)
+{
+	for (struct task *t = d->tasks; t; t = t->next)
+		if (t->sent && t->io.done)
+			settle(t);
+}
+
+/* Aborts the commands that have not been answered in time. */
+static void abort_overdue(struct srp_disk *d)
+{
+	for (struct task *t = d->tasks; t; t = t->next) {
+		if (!t->sent || t->io.done || t->end > ulp_now_ms())
+			continue;
+		t->overdue = true;
+		srp_abort(d->session, &t->io);
+	}
+}
+
+static int sleep_ms(const struct srp_disk *d)
+{
+	int64_t now = ulp_now_ms(), first = now + LOOK_MS;
+
+	for (const struct task *t = d->tasks; t; t = t->next) {
+		int64_t at = t->sent ? t->end : t->not_before;
+
+		if (!t->over && at > now && at < first)
+			first = at;
+	}
+	return (int)(first - now);
+}
+
+/* Sleeps until the session has something, and takes it. The lock is free meanwhile: other threads add tasks and send them. */
+static void lead(struct srp_disk *d)
+{
+	struct pollfd p[SRP_CHAN_FDS];
+	int ms = sleep_ms(d), r;
+
+	srp_session_fds(d->session, p);
+	d->led = true;
+	pthread_mutex_unlock(&d->lock);
+	poll(p, SRP_CHAN_FDS, ms);
+	pthread_mutex_lock(&d->lock);
+	r = srp_session_progress(d->session);
+	settle_all(d);
+	if (!r) {
+		abort_overdue(d);
+		settle_all(d);
+		r = srp_session_progress(d->session);
+		settle_all(d);
+	}
+	if (r)
+		r = reconnect(d);
+	for (struct task *t = d->tasks; r && t; t = t->next)
+		if (!t->over)
+			end(t, r);
+	d->led = false;
+	pthread_cond_broadcast(&d->moved);
+}
+
+/* Sends, and waits until something has moved. A task of the caller is not over. */
+static void step(struct srp_disk *d)
+{
+	push(d);
+	if (d->led)
+		pthread_cond_wait(&d->moved, &d->lock);
+	else
+		lead(d);
+}
+
+/* The outcome of a task that is over: 0 if its status is GOOD. */
+static int outcome(struct srp_disk *d, const struct task *t, const char *name)
 {
 	char text[96];
-	int r = srp_disk_command(d, io);
 
-	if (r || !io->status)
-		return r;
-	return fail(d, EIO, "%s ends with %s", name, srp_status_text(text, sizeof(text), io));
-}
-
-/* --- facts --- */
-
-static void copy_text(char *out, const uint8_t *at, size_t len)
-{
-	while (len && (at[len - 1] == ' ' || !at[len - 1]))
-		len--;
-	for (size_t i = 0; i < len; i++)
-		out[i] = at[i] >= ' ' && at[i] < 0x7f ? (char)at[i] : '?';
-	out[len] = '\0';
-}
-
-static struct srp_io question(const struct srp_disk *d, const struct iovec *v, uint8_t opcode, uint8_t len)
-{
-	struct srp_io io = { .lun = d->conf.lun, .cdb_len = len, .in = v, .nr_in = v != NULL };
-
-	io.cdb[0] = opcode;
-	return io;
-}
-
-/* Asks for a page of vital product data. Returns its octets; 0: there is none. */
-static uint32_t ask_page(struct srp_disk *d, uint8_t page, uint8_t *at)
-{
-	struct iovec v = { at, 252 };
-	struct srp_io io = question(d, &v, 0x12, 6);
-
-	memset(at, 0, 252);
-	io.cdb[1] = 1;
-	io.cdb[2] = page;
-	io.cdb[4] = 252;
-	if (srp_disk_command(d, &io) || io.status || io.moved < 4 || at[1] != page)
-		return 0;
-	return io.moved < wire_get16(at + 2) + 4u ? io.moved : wire_get16(at + 2) + 4u;
-}
-
-static int ask_inquiry(struct srp_disk *d, uint8_t *at)
-{
-	struct iovec v = { at, 96 };
-	struct srp_io io = question(d, &v, 0x12, 6);
-	int r;
-
-	io.cdb[4] = 96;
-	r = ask(d, &io, "INQUIRY");
-	if (r)
-		return r;
-	if (io.moved < 36)
-		return fail(d, EPROTO, "the answer to INQUIRY has %u octets", io.moved);
-	if (at[0] >> 5)
-		return fail(d, ENXIO, "the target has no logical unit of this number");
-	d->facts.type = at[0] & 0x1f;
-	copy_text(d->facts.vendor, at + 8, 8);
-	copy_text(d->facts.product, at + 16, 16);
-	copy_text(d->facts.revision, at + 32, 4);
+	if (t->error == -ETIMEDOUT && t->overdue)
+		return fail(ETIMEDOUT, "%s is not answered in time", name);
+	if (t->error == -EMSGSIZE)
+		return fail(EMSGSIZE, "%s has too many pieces of data", name);
+	if (t->error)
+		return fail(-t->error, "%s", d->lost);
+	if (t->io.status)
+		return fail(srp_is_unsupported(&t->io) ? EOPNOTSUPP : EIO, "%s ends with %s", name,
+			    srp_status_text(text, sizeof(text), &t->io));
 	return 0;
 }
 
-static int ask_capacity(struct srp_disk *d, uint8_t *at)
+/* Executes one command with data to the unit, or none. */
+static int command(struct srp_disk *d, struct task *t, const char *name)
 {
-	struct iovec v = { at, 32 };
-	struct srp_io io = question(d, &v, 0x9e, 16);
 	int r;
 
-	io.cdb[1] = 0x10;
-	wire_put32(io.cdb + 10, 32);
-	r = srp_disk_command(d, &io);
-	if (!r && !io.status && io.moved >= 16) {
-		d->facts.blocks = wire_get64(at) + 1;
-		d->facts.block = wire_get32(at + 8);
-		d->facts.zeroes = (at[14] & 0xc0) == 0xc0;
-		return 0;
+	t->io.lun = d->conf.lun;
+	pthread_mutex_lock(&d->lock);
+	r = have_session(d);
+	if (!r) {
+		add(d, t);
+		while (!t->over)
+			step(d);
+		take_out(d, t);
+		r = outcome(d, t, name);
 	}
-	v.iov_len = 8;
-	io = question(d, &v, 0x25, 10);
-	r = r ? r : ask(d, &io, "READ CAPACITY");
-	if (r || io.moved < 8)
-		return r ? r : fail(d, EPROTO, "the answer to READ CAPACITY has %u octets", io.moved);
-	d->facts.blocks = (uint64_t)wire_get32(at) + 1;
-	d->facts.block = wire_get32(at + 4);
-	return 0;
-}
-
-static void ask_limits(struct srp_disk *d, uint8_t *at)
-{
-	uint32_t len = ask_page(d, 0xb0, at), max;
-
-	d->facts.transfer_max = TRANSFER_DEFAULT;
-	if (len < 32)
-		return;
-	max = wire_get32(at + 8);
-	if (max && max < TRANSFER_DEFAULT / d->facts.block)
-		d->facts.transfer_max = max * d->facts.block;
-	d->facts.unmap_max = wire_get32(at + 24) ? wire_get32(at + 20) : 0;
-}
-
-static void ask_serial(struct srp_disk *d, uint8_t *at)
-{
-	uint32_t len = ask_page(d, 0x80, at);
-
-	if (len > 4)
-		copy_text(d->facts.serial, at + 4, len - 4 < 64 ? len - 4 : 64);
-}
-
-static void ask_protection(struct srp_disk *d, uint8_t *at)
-{
-	struct iovec v = { at, 192 };
-	struct srp_io io = question(d, &v, 0x1a, 6);
-
-	io.cdb[2] = 0x3f;
-	io.cdb[4] = 192;
-	if (!srp_disk_command(d, &io) && !io.status && io.moved >= 4)
-		d->facts.read_only = at[2] & 0x80;
-}
-
-static int ask_facts(struct srp_disk *d)
-{
-	uint8_t *at = malloc(ANSWER_LEN);
-	int r = at ? ask_inquiry(d, at) : fail(d, ENOMEM, "no memory");
-
-	if (!r && d->facts.type == 0)
-		r = ask_capacity(d, at);
-	if (!r && d->facts.type == 0 && (d->facts.block < 512 || d->facts.block > 65536 || d->facts.block & (d->facts.block - 1)))
-		r = fail(d, EPROTO, "logical blocks of %u octets are not supported", d->facts.block);
-	if (!r && d->facts.type == 0) {
-		ask_limits(d, at);
-		ask_protection(d, at);
-	}
-	if (!r)
-		ask_serial(d, at);
-	free(at);
+	pthread_mutex_unlock(&d->lock);
 	return r;
-}
-
-int srp_disk_luns(struct srp_disk *d, uint64_t *ret_luns, unsigned max)
-{
-	uint8_t *at = malloc(ANSWER_LEN);
-	struct iovec v = { at, ANSWER_LEN };
-	struct srp_io io = question(d, &v, 0xa0, 12);
-	uint32_t nr = 0;
-	int r;
-
-	if (!at)
-		return fail(d, ENOMEM, "no memory");
-	io.lun = 0;
-	wire_put32(io.cdb + 6, ANSWER_LEN);
-	r = ask(d, &io, "REPORT LUNS");
-	if (!r && io.moved >= 8)
-		nr = wire_get32(at) / 8 < (io.moved - 8) / 8 ? wire_get32(at) / 8 : (io.moved - 8) / 8;
-	if (nr > max)
-		nr = max;
-	for (uint32_t i = 0; i < nr; i++)
-		ret_luns[i] = wire_get64(at + 8 + 8 * i);
-	free(at);
-	return r ? r : (int)nr;
 }
 
 /* --- opening --- */
 
-struct srp_disk *srp_disk_open_session(const struct srp_disk_conf *conf, char why[SRP_DISK_WHY_MAX])
+static struct srp_disk *open_session(const struct srp_disk_conf *conf)
 {
 	struct srp_disk *d = calloc(1, sizeof(*d));
 
 	if (!d) {
-		snprintf(why, SRP_DISK_WHY_MAX, "no memory");
+		fail(ENOMEM, "no memory");
 		return NULL;
 	}
 	d->conf = *conf;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->moved, NULL);
 	if (!log_in(d))
 		return d;
-	snprintf(why, SRP_DISK_WHY_MAX, "%s", d->why);
-	free(d);
+	srp_disk_close(d);
 	return NULL;
+}
+
+struct srp_disk *srp_disk_open_session(const struct srp_disk_conf *conf, char why[SRP_DISK_WHY_MAX])
+{
+	struct srp_disk *d = open_session(conf);
+
+	if (!d)
+		snprintf(why, SRP_DISK_WHY_MAX, "%s", disk_why);
+	return d;
+}
+
+/* Asks for the facts, again over a further session if this one is lost meanwhile. */
+static int ask_facts(struct srp_disk *d)
+{
+	int64_t end = ulp_now_ms() + d->conf.reconnect_ms;
+	struct srp_disk_facts facts;
+	struct srp_unit u;
+	int r;
+
+	do {
+		facts = (struct srp_disk_facts){ 0 };
+		u = unit_of(d);
+		r = srp_unit_facts(&u, &facts);
+		if (!r)
+			d->facts = facts;
+		if (!r || !srp_session_progress(d->session) || ulp_now_ms() >= end)
+			return r;
+		r = reconnect(d);
+	} while (!r);
+	return r;
 }
 
 struct srp_disk *srp_disk_open(const struct srp_disk_conf *conf, char why[SRP_DISK_WHY_MAX])
 {
-	struct srp_disk *d = srp_disk_open_session(conf, why);
+	struct srp_disk *d = open_session(conf);
 
-	if (!d || !ask_facts(d))
-		return d;
-	snprintf(why, SRP_DISK_WHY_MAX, "%s", d->why);
-	srp_disk_close(d);
+	if (d) {
+		if (!ask_facts(d))
+			return d;
+		srp_disk_close(d);
+	}
+	snprintf(why, SRP_DISK_WHY_MAX, "%s", disk_why);
 	return NULL;
 }
 
 void srp_disk_close(struct srp_disk *d)
 {
 	if (d->session)
-		srp_logout(d->session);
+		log_out(d);
+	pthread_cond_destroy(&d->moved);
+	pthread_mutex_destroy(&d->lock);
 	free(d);
 }
 
@@ -355,203 +384,189 @@ const struct srp_session *srp_disk_session(const struct srp_disk *d)
 	return d->session;
 }
 
-const char *srp_disk_why(const struct srp_disk *d)
-{
-	return d->why;
-}
-
 unsigned srp_disk_reconnects(const struct srp_disk *d)
 {
-	return d->reconnects;
+	return atomic_load(&d->reconnects);
+}
+
+int srp_disk_luns(struct srp_disk *d, uint64_t *ret_luns, unsigned max)
+{
+	struct srp_unit u = unit_of(d);
+	int r = have_session(d);
+
+	return r ? r : srp_unit_luns(&u, ret_luns, max);
 }
 
 /* --- transfers --- */
 
-/* A piece of a transfer. */
-struct piece {
-	struct srp_io io;
-	struct iovec v;
-	bool used, sent;
-	unsigned attentions;
-};
-
 struct transfer {
 	struct srp_disk *d;
-	struct piece piece[WINDOW];
+	struct task tasks[WINDOW];
+	bool used[WINDOW];
 	uint8_t *at;
 	uint64_t offset;
 	size_t left;
-	bool write;
-	unsigned used;
-	int64_t end;                    /* when the next command has to be done */
+	bool write, fua;
 	int error;
 };
 
-static void fill(struct transfer *t, struct piece *p)
+static void fill(struct transfer *t, struct task *k)
 {
 	const struct srp_disk_facts *f = &t->d->facts;
 	size_t len = t->left < f->transfer_max ? t->left : f->transfer_max;
 
-	*p = (struct piece){ .v = { t->at, len }, .used = true };
-	p->io.lun = t->d->conf.lun;
-	p->io.cdb_len = 16;
-	p->io.cdb[0] = t->write ? 0x8a : 0x88;
-	wire_put64(p->io.cdb + 2, t->offset / f->block);
-	wire_put32(p->io.cdb + 10, (uint32_t)(len / f->block));
-	p->io.out = p->io.in = &p->v;
-	p->io.nr_out = t->write;
-	p->io.nr_in = !t->write;
-	t->used++;
+	*k = (struct task){ .v = { t->at, len } };
+	k->io.lun = t->d->conf.lun;
+	k->io.cdb_len = 16;
+	k->io.cdb[0] = t->write ? 0x8a : 0x88;
+	k->io.cdb[1] = t->fua ? 0x08 : 0;
+	wire_put64(k->io.cdb + 2, t->offset / f->block);
+	wire_put32(k->io.cdb + 10, (uint32_t)(len / f->block));
+	k->io.nr_out = t->write;
+	k->io.nr_in = !t->write;
 	t->at += len;
 	t->offset += len;
 	t->left -= len;
+	add(t->d, k);
 }
 
-static void send_pieces(struct transfer *t)
+static void finish(struct transfer *t, struct task *k)
 {
-	for (unsigned i = 0; i < WINDOW; i++) {
-		struct piece *p = &t->piece[i];
-
-		if (!p->used && t->left && !t->error)
-			fill(t, p);
-		if (p->used && !p->sent)
-			p->sent = !srp_submit(t->d->session, &p->io);
-	}
-}
-
-static void take_outcome(struct transfer *t, struct piece *p)
-{
-	struct srp_disk *d = t->d;
-	char text[96];
-
-	p->sent = false;
-	if (p->io.error) /* the session is lost: it is sent again, or the transfer ends */
-		return;
-	if (has_attention(&p->io) && p->attentions++ < ATTENTIONS)
-		return;
-	if (is_busy(&p->io) && ulp_now_ms() < t->end) {
-		rest(PAUSE_MS);
-		return;
-	}
-	t->end = ulp_now_ms() + d->conf.timeout_ms;
-	p->used = false;
-	t->used--;
-	if (t->error)
-		return;
-	if (p->io.status)
-		t->error = fail(d, EIO, "%s of block %llu ends with %s", t->write ? "WRITE" : "READ",
-				(unsigned long long)wire_get64(p->io.cdb + 2), srp_status_text(text, sizeof(text), &p->io));
-	else if (p->io.moved != p->v.iov_len)
-		t->error = fail(d, EIO, "%s of %zu octets moves %u", t->write ? "WRITE" : "READ", p->v.iov_len, p->io.moved);
-}
-
-static int take_outcomes(struct transfer *t, int r)
-{
-	for (unsigned i = 0; i < WINDOW; i++)
-		if (t->piece[i].used && t->piece[i].sent && t->piece[i].io.done)
-			take_outcome(t, &t->piece[i]);
-	if (!r)
-		return 0;
-	/* All are done now: none of them is under way when the session is made again. */
-	t->end = ulp_now_ms() + t->d->conf.timeout_ms;
-	return t->error ? t->error : reconnect(t->d);
-}
-
-/* A command of the transfer is not answered: the session cannot be used further. */
-static int give_up(struct transfer *t)
-{
-	struct srp_disk *d = t->d;
-
-	srp_logout(d->session);
-	d->session = NULL;
-	return fail(d, ETIMEDOUT, "%s is not answered in time", t->write ? "WRITE" : "READ");
-}
-
-static int run(struct transfer *t)
-{
-	struct pollfd p[SRP_CHAN_FDS];
-	int64_t left;
-	int r = 0;
-
-	while (!r && (t->used || (t->left && !t->error))) {
-		send_pieces(t);
-		left = t->end - ulp_now_ms();
-		if (left <= 0)
-			return give_up(t);
-		srp_session_fds(t->d->session, p);
-		poll(p, SRP_CHAN_FDS, left < PAUSE_MS * 20 ? (int)left : PAUSE_MS * 20);
-		r = take_outcomes(t, srp_session_progress(t->d->session));
-		if (!r && t->error)
-			for (unsigned i = 0; i < WINDOW; i++)
-				if (t->piece[i].used && !t->piece[i].sent) {
-					t->piece[i].used = false;
-					t->used--;
-				}
-	}
-	return r ? r : t->error;
-}
-
-static int transfer(struct srp_disk *d, bool write, void *at, size_t len, uint64_t offset)
-{
-	struct transfer *t;
+	char name[40];
 	int r;
 
-	if (len % d->facts.block || offset % d->facts.block || offset / d->facts.block > d->facts.blocks ||
-	    len / d->facts.block > d->facts.blocks - offset / d->facts.block)
-		return fail(d, EINVAL, "%zu octets at %llu are no whole blocks of the disk", len, (unsigned long long)offset);
-	r = have_session(d);
-	if (r || !len)
-		return r;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return fail(d, ENOMEM, "no memory");
-	*t = (struct transfer){ .d = d, .at = at, .offset = offset, .left = len, .write = write,
-				.end = ulp_now_ms() + d->conf.timeout_ms };
-	r = run(t);
-	free(t);
-	return r;
+	snprintf(name, sizeof(name), "%s of block %llu", t->write ? "WRITE" : "READ", (unsigned long long)wire_get64(k->io.cdb + 2));
+	take_out(t->d, k);
+	if (t->error)
+		return;
+	r = outcome(t->d, k, name);
+	if (!r && k->io.moved != k->v.iov_len)
+		r = fail(EIO, "%s moves %u octets of %zu", name, k->io.moved, k->v.iov_len);
+	t->error = r;
+}
+
+/* Takes the tasks that are over, and begins further ones. Returns how many are under way. */
+static unsigned turn(struct transfer *t)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < WINDOW; i++) {
+		if (t->used[i] && t->tasks[i].over) {
+			finish(t, &t->tasks[i]);
+			t->used[i] = false;
+		}
+		if (!t->used[i] && t->left && !t->error) {
+			fill(t, &t->tasks[i]);
+			t->used[i] = true;
+		}
+		n += t->used[i];
+	}
+	return n;
+}
+
+static bool is_in(const struct srp_disk_facts *f, uint64_t len, uint64_t offset)
+{
+	return f->block && len % f->block == 0 && offset % f->block == 0 && offset / f->block <= f->blocks &&
+	       len / f->block <= f->blocks - offset / f->block;
+}
+
+static int misplaced(uint64_t len, uint64_t offset)
+{
+	return fail(EINVAL, "%llu octets at %llu are no whole blocks of the disk", (unsigned long long)len, (unsigned long long)offset);
+}
+
+static int transfer(struct srp_disk *d, bool write, bool fua, void *at, size_t len, uint64_t offset)
+{
+	struct transfer t = { .d = d, .at = at, .offset = offset, .left = len, .write = write, .fua = fua };
+
+	if (!is_in(&d->facts, len, offset))
+		return misplaced(len, offset);
+	pthread_mutex_lock(&d->lock);
+	t.error = have_session(d);
+	while (turn(&t))
+		step(d);
+	pthread_mutex_unlock(&d->lock);
+	return t.error;
 }
 
 int srp_disk_read(struct srp_disk *d, void *at, size_t len, uint64_t offset)
 {
-	return transfer(d, false, at, len, offset);
+	return transfer(d, false, false, at, len, offset);
 }
 
-int srp_disk_write(struct srp_disk *d, const void *at, size_t len, uint64_t offset)
+int srp_disk_write(struct srp_disk *d, const void *at, size_t len, uint64_t offset, bool fua)
 {
-	return transfer(d, true, (void *)(uintptr_t)at, len, offset);
+	if (fua && !d->facts.fua)
+		return fail(EOPNOTSUPP, "the disk has no forced unit access");
+	return transfer(d, true, fua, (void *)(uintptr_t)at, len, offset);
 }
+
+/* --- the rest --- */
 
 int srp_disk_flush(struct srp_disk *d)
 {
-	struct srp_io io = question(d, NULL, 0x35, 10);
+	struct task t = { .io = srp_unit_question(d->conf.lun, NULL, 0x35, 10) };
 
-	return ask(d, &io, "SYNCHRONIZE CACHE");
+	return command(d, &t, "SYNCHRONIZE CACHE");
+}
+
+static int zero_some(struct srp_disk *d, uint64_t lba, uint32_t blocks, bool unmap, const uint8_t *zeroes)
+{
+	struct task t = { .io = srp_unit_question(d->conf.lun, NULL, 0x93, 16), .v = { (void *)(uintptr_t)zeroes, d->facts.block } };
+
+	t.io.cdb[1] = unmap ? 0x08 : 0;
+	wire_put64(t.io.cdb + 2, lba);
+	wire_put32(t.io.cdb + 10, blocks);
+	t.io.nr_out = 1;
+	return command(d, &t, "WRITE SAME");
+}
+
+int srp_disk_zero(struct srp_disk *d, uint64_t len, uint64_t offset, bool may_unmap, bool fua)
+{
+	uint8_t *zeroes = calloc(1, d->facts.block);
+	int r = is_in(&d->facts, len, offset) ? 0 : misplaced(len, offset);
+	uint64_t lba, blocks;
+
+	if (!r && !zeroes)
+		r = fail(ENOMEM, "no memory");
+	lba = r ? 0 : offset / d->facts.block;
+	blocks = r ? 0 : len / d->facts.block;
+	while (blocks && !r) {
+		uint32_t n = blocks < d->facts.same_max ? (uint32_t)blocks : d->facts.same_max;
+
+		r = zero_some(d, lba, n, may_unmap && d->facts.same_unmaps, zeroes);
+		lba += n;
+		blocks -= n;
+	}
+	free(zeroes);
+	return r || !fua ? r : srp_disk_flush(d);
 }
 
 static int unmap_some(struct srp_disk *d, uint64_t lba, uint32_t blocks)
 {
 	uint8_t at[24] = { 0 };
-	struct iovec v = { at, sizeof(at) };
-	struct srp_io io = question(d, NULL, 0x42, 10);
+	struct task t = { .io = srp_unit_question(d->conf.lun, NULL, 0x42, 10), .v = { at, sizeof(at) } };
 
 	wire_put16(at, sizeof(at) - 2);
 	wire_put16(at + 2, 16);
 	wire_put64(at + 8, lba);
 	wire_put32(at + 16, blocks);
-	wire_put16(io.cdb + 7, sizeof(at));
-	io.out = &v;
-	io.nr_out = 1;
-	return ask(d, &io, "UNMAP");
+	wire_put16(t.io.cdb + 7, sizeof(at));
+	t.io.nr_out = 1;
+	return command(d, &t, "UNMAP");
 }
 
 int srp_disk_unmap(struct srp_disk *d, uint64_t len, uint64_t offset)
 {
-	uint64_t lba = offset / d->facts.block, blocks = len / d->facts.block;
+	uint64_t lba, blocks;
 	int r = 0;
 
 	if (!d->facts.unmap_max)
-		return fail(d, EOPNOTSUPP, "the disk has no UNMAP");
+		return fail(EOPNOTSUPP, "the disk has no UNMAP");
+	if (!is_in(&d->facts, len, offset))
+		return misplaced(len, offset);
+	lba = offset / d->facts.block;
+	blocks = len / d->facts.block;
 	while (blocks && !r) {
 		uint32_t n = blocks < d->facts.unmap_max ? (uint32_t)blocks : d->facts.unmap_max;
 

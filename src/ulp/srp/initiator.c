@@ -288,7 +288,7 @@ static int take_rejected(struct srp_session *s, const struct rdma_cm_event *ev)
 	s->reject = srp_reject_get(ev->param.conn.private_data, ev->param.conn.private_data_len);
 	if (!s->reject)
 		return ulp_unexpected(&s->ch.rdma, ev, ECONNREFUSED);
-	return ulp_end(&s->ch.rdma, s->reject == WIRE_SRP_REJ_IT_LENGTH ? EMSGSIZE : EACCES,
+	return ulp_end(&s->ch.rdma, s->reject == WIRE_SRP_REJ_IT_LENGTH ? EMSGSIZE : s->reject == WIRE_SRP_REJ_RESOURCES ? EBUSY : EACCES,
 		       "the target rejects the login: %s (SRP_LOGIN_REJ, reason %#x)", srp_reject_text(s->reject), s->reject);
 }
 
@@ -635,15 +635,15 @@ int srp_manage(struct srp_session *s, enum wire_srp_function function, uint64_t 
 	return r ? r : s->task_code;
 }
 
-static void abort_io(struct srp_session *s, struct srp_io *io)
+void srp_abort(struct srp_session *s, struct srp_io *io)
 {
 	struct slot *slot;
 	int code = srp_manage(s, WIRE_SRP_ABORT_TASK, io->lun, io, ABORT_MS);
 
 	if (!io->done && code != WIRE_SRP_FUNCTION_COMPLETE)
 		code = srp_manage(s, WIRE_SRP_LUN_RESET, io->lun, NULL, ABORT_MS);
-	slot = slot_of(s, io->tag);
-	if (io->done || !slot)
+	slot = io->done ? NULL : slot_of(s, io->tag);
+	if (!slot)
 		return;
 	if (code == WIRE_SRP_FUNCTION_COMPLETE) {
 		finish(s, slot, ETIMEDOUT);
@@ -668,6 +668,6 @@ int srp_execute(struct srp_session *s, struct srp_io *io, int timeout_ms)
 	while (!r && !io->done)
 		r = wait_until(s, end);
 	if (r == -ETIMEDOUT && !io->done)
-		abort_io(s, io);
+		srp_abort(s, io);
 	return io->done ? -io->error : r;
 }

@@ -83,6 +83,11 @@ int srp_submit(struct srp_session *s, struct srp_io *io);
  * status, or a negative errno (-ETIMEDOUT: it was aborted).
  */
 int srp_execute(struct srp_session *s, struct srp_io *io, int timeout_ms);
+/*
+ * Aborts a command that is under way, and waits: it is done then, with ETIMEDOUT unless its response has come meanwhile. The
+ * session ends, with all commands, if the target neither answers it nor aborts it.
+ */
+void srp_abort(struct srp_session *s, struct srp_io *io);
 /* Sends a task management function and waits. Returns the response code, or a negative errno. */
 int srp_manage(struct srp_session *s, enum wire_srp_function function, uint64_t lun, const struct srp_io *task, int timeout_ms);
 

@@ -12,7 +12,7 @@
 #define UNMAP_DESCRIPTORS_MAX 256
 #define ALL_PAGES 0x3f
 
-enum { INVALID_OPCODE = 0x2000, OUT_OF_RANGE = 0x2100, NO_UNIT = 0x2500, LIST_FIELD = 0x2600, LIST_LENGTH = 0x1a00,
+enum { OUT_OF_RANGE = 0x2100, NO_UNIT = 0x2500, LIST_FIELD = 0x2600, LIST_LENGTH = 0x1a00,
        WRITE_PROTECTED = 0x2700, SAVING_UNSUPPORTED = 0x3900, READ_ERROR = 0x1100, WRITE_ERROR = 0x0c00, MISCOMPARE = 0x1d00 };
 enum { KEY_DATA_PROTECT = 7, KEY_MISCOMPARE = 0xe };
 
@@ -542,7 +542,7 @@ void scsi_run(struct scsi_nexus *x, uint64_t lun, const uint8_t *cdb, uint8_t *d
 		scsi_sense(r, SCSI_KEY_UNIT_ATTENTION, x->attention[c.number]);
 		x->attention[c.number] = 0;
 	} else if (!k) {
-		illegal(&c, INVALID_OPCODE);
+		illegal(&c, SCSI_ASC_INVALID_OPCODE);
 	} else if (k->flags & WRITES && c.u->store.read_only) {
 		scsi_sense(r, KEY_DATA_PROTECT, WRITE_PROTECTED);
 	} else {

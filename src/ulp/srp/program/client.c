@@ -98,7 +98,7 @@ static int luns(struct work *w)
 	int n = srp_disk_luns(w->d, list, LUNS);
 
 	if (n < 0)
-		return failed(w->o, srp_disk_why(w->d));
+		return failed(w->o, srp_disk_why());
 	conf.session.multi = true; /* beside the session that is there */
 	for (int i = 0; i < n; i++) {
 		struct srp_disk *d;
@@ -190,7 +190,7 @@ static int read_disk(struct work *w)
 		size_t n = left < PIECE ? (size_t)left : PIECE;
 
 		if (srp_disk_read(w->d, w->at, n, at))
-			return failed(w->o, srp_disk_why(w->d));
+			return failed(w->o, srp_disk_why());
 		r = write_file(w->fd, w->at, n);
 		if (r)
 			return file_failed(w->o, -r);
@@ -245,7 +245,7 @@ static int each_piece(struct work *w, int (*piece)(struct work *w, size_t n, uin
 
 static int write_piece(struct work *w, size_t n, uint64_t at)
 {
-	return srp_disk_write(w->d, w->at, n, at) ? failed(w->o, srp_disk_why(w->d)) : 0;
+	return srp_disk_write(w->d, w->at, n, at, false) ? failed(w->o, srp_disk_why()) : 0;
 }
 
 static int write_disk(struct work *w)
@@ -254,7 +254,7 @@ static int write_disk(struct work *w)
 	int r = each_piece(w, write_piece, &octets);
 
 	if (!r && srp_disk_flush(w->d))
-		return failed(w->o, srp_disk_why(w->d));
+		return failed(w->o, srp_disk_why());
 	if (!r)
 		printf("%llu octets are written\n", (unsigned long long)octets);
 	return r;
@@ -265,7 +265,7 @@ static int verify_piece(struct work *w, size_t n, uint64_t at)
 	size_t i = 0;
 
 	if (srp_disk_read(w->d, w->other, n, at))
-		return failed(w->o, srp_disk_why(w->d));
+		return failed(w->o, srp_disk_why());
 	if (!memcmp(w->at, w->other, n))
 		return 0;
 	while (w->at[i] == w->other[i])
@@ -292,7 +292,7 @@ static int unmap_disk(struct work *w)
 	if (!r && !w->o->has_len)
 		r = failed(w->o, "the length is missing");
 	if (!r && srp_disk_unmap(w->d, len, w->o->offset))
-		r = failed(w->o, srp_disk_why(w->d));
+		r = failed(w->o, srp_disk_why());
 	if (!r)
 		printf("%llu octets are unmapped\n", (unsigned long long)len);
 	return r;

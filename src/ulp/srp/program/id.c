@@ -75,6 +75,11 @@ const char *srp_size_text(char text[24], uint64_t len)
 	return text;
 }
 
+uint64_t srp_lun_on_wire(unsigned n)
+{
+	return (uint64_t)(n < 256 ? n : n | 0x4000) << 48;
+}
+
 bool srp_id_default(uint8_t id[16])
 {
 	int n;

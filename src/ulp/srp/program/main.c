@@ -2,6 +2,7 @@
 /* dapple-srp, an initiator and a target of SRP; `dapple srp` starts it. */
 #include "ulp/srp/program/client.h"
 #include "ulp/srp/program/id.h"
+#include "ulp/srp/program/nbd.h"
 #include "ulp/srp/program/serve.h"
 
 #include <getopt.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #define TIMEOUT_S 30
+#define NBD_RECONNECT_S 60
 
 static struct srp_options o;
 
@@ -35,11 +37,6 @@ static void id(const char *option, uint8_t out[16], const char *text)
 {
 	if (!srp_id_read(out, text))
 		stop(option, "it is no identifier of 32 hexadecimal digits");
-}
-
-static uint64_t lun_on_wire(uint64_t n)
-{
-	return (n < 256 ? n : n | 0x4000) << 48;
 }
 
 enum { TARGET = 1, INITIATOR, LUN, OFFSET, LENGTH, TIMEOUT, RECONNECT, NO_IMMEDIATE, IU_LENGTH, DEPTH, LISTEN, ALLOW, FROM,
@@ -97,7 +94,7 @@ static void take_option(int option)
 	switch (option) {
 	case TARGET: id("--target", o.target, optarg); o.has_target = true; break;
 	case INITIATOR: id("--initiator", o.disk.session.initiator, optarg); break;
-	case LUN: o.disk.lun = lun_on_wire(number("--lun", optarg, 0, 16383)); break;
+	case LUN: o.disk.lun = srp_lun_on_wire((unsigned)number("--lun", optarg, 0, 16383)); break;
 	case OFFSET: o.offset = number("--offset", optarg, 0, INT64_MAX); break;
 	case LENGTH: o.len = number("--length", optarg, 1, INT64_MAX); o.has_len = true; break;
 	case TIMEOUT: o.disk.timeout_ms = (int)number("--timeout", optarg, 1, 86400) * 1000; break;
@@ -131,6 +128,7 @@ static void read_line(int argc, char **argv)
 
 	o.disk.session = srp_conf_default;
 	o.disk.timeout_ms = TIMEOUT_S * 1000;
+	o.disk.reconnect_ms = -1;
 	o.block = 512;
 	o.limit = 64;
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -140,6 +138,10 @@ static void read_line(int argc, char **argv)
 	o.verb = argv[optind++];
 	if (optind < argc)
 		o.place = argv[optind++];
+	if (!strcmp(o.verb, "nbd")) {
+		o.rest = argv + optind;
+		return;
+	}
 	if (optind < argc)
 		o.file = argv[optind++];
 	if (optind < argc)
@@ -171,6 +173,8 @@ static void check_client(void)
 	if (!o.file && with_file)
 		stop(o.verb, "the file is missing; - is standard input or output");
 	memcpy(o.disk.session.target, o.target, 16);
+	if (o.disk.reconnect_ms < 0)
+		o.disk.reconnect_ms = is_verb("nbd") ? NBD_RECONNECT_S * 1000 : 0;
 }
 
 static void check_serve(void)
@@ -199,6 +203,10 @@ int main(int argc, char **argv)
 	if (is_verb("serve")) {
 		check_serve();
 		return srp_serve(&o);
+	}
+	if (is_verb("nbd")) {
+		check_client();
+		return srp_nbd(&o);
 	}
 	for (size_t i = 0; i < sizeof(clients) / sizeof(clients[0]); i++)
 		if (is_verb(clients[i])) {

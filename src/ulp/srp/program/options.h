@@ -17,6 +17,7 @@ struct srp_unit_conf {
 struct srp_options {
 	const char *verb;
 	const char *place, *file;       /* arguments behind the verb */
+	char **rest;                    /* of nbd: words for nbdkit */
 	struct srp_disk_conf disk;
 	bool has_target;
 	uint64_t offset, len;           /* len 0: to the end */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -31,10 +32,16 @@ static int stop(const char *what, const char *why)
 	return 1;
 }
 
-/* A number that stays the same for a unit of a target (FNV-1a). */
-static uint64_t unit_id(const uint8_t target_id[16], unsigned lun)
+/*
+ * A number that stays the same for a file of a target (FNV-1a). Memory ends with this process: another target's is another disk,
+ * for which an initiator does not take it.
+ */
+static uint64_t unit_id(const uint8_t target_id[16], unsigned lun, bool memory)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = 0xcbf29ce484222325, chance = 0;
+
+	if (memory && getrandom(&chance, sizeof(chance), 0) == sizeof(chance))
+		h ^= chance;
 
 	for (unsigned i = 0; i < 16; i++)
 		h = (h ^ target_id[i]) * 0x100000001b3;
@@ -51,7 +58,7 @@ static int open_units(const struct srp_options *o)
 		u->store.read_only = o->read_only;
 		if (r)
 			return stop(c->path ? c->path : "--memory", r == -EWOULDBLOCK ? "another program has it locked" : strerror(-r));
-		if (!scsi_unit_init(u, o->block, unit_id(o->target, i)))
+		if (!scsi_unit_init(u, o->block, unit_id(o->target, i, !c->path)))
 			return stop(c->path ? c->path : "--memory", "it is shorter than a block");
 		target.units[target.nr_units++] = u;
 	}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "srp_nth.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#include <rdma/rdma_cma.h>
+
+#undef ibv_reg_mr
+
+static _Thread_local unsigned long left;
+static _Thread_local long held;
+static _Thread_local bool counts, fired;
+static _Thread_local const char *failed;
+
+void nth_arm(unsigned long n)
+{
+	left = n;
+	held = 0;
+	counts = true;
+	fired = false;
+	failed = "none";
+}
+
+bool nth_disarm(void)
+{
+	left = 0;
+	counts = false;
+	return fired;
+}
+
+const char *nth_name(void)
+{
+	return failed;
+}
+
+long nth_left(void)
+{
+	return held;
+}
+
+static bool fails(const char *name)
+{
+	if (!left || --left)
+		return false;
+	fired = true;
+	failed = name;
+	errno = ENOMEM;
+	return true;
+}
+
+#define DECLARE(type, name, ...)        \
+	type __real_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__);
+
+/* Gives an object, or none. */
+#define GETS(type, name, none, params, args)            \
+	DECLARE(type, name, PARAMS params)              \
+	type __wrap_##name(PARAMS params)               \
+	{                                               \
+		type got = none;                        \
+                                                        \
+		if (!fails(#name))                      \
+			got = __real_##name args;       \
+		held += counts && got != none;          \
+		return got;                             \
+	}
+/* Gives an object through a pointer, with 0; or -1. */
+#define MAKES(name, params, args)                       \
+	DECLARE(int, name, PARAMS params)               \
+	int __wrap_##name(PARAMS params)                \
+	{                                               \
+		int r = fails(#name) ? -1 : __real_##name args; \
+                                                        \
+		held += counts && !r;                   \
+		return r;                               \
+	}
+/* Does something that is not given back. */
+#define DOES(type, name, params, args)                  \
+	DECLARE(type, name, PARAMS params)              \
+	type __wrap_##name(PARAMS params)               \
+	{                                               \
+		return fails(#name) ? -1 : __real_##name args; \
+	}
+/* Gives back. */
+#define GIVES(type, name, present, params, args)        \
+	DECLARE(type, name, PARAMS params)              \
+	type __wrap_##name(PARAMS params)               \
+	{                                               \
+		held -= counts && (present);            \
+		return __real_##name args;              \
+	}
+#define PARAMS(...) __VA_ARGS__
+
+/* The calls with offsets have a second name where these have 64 bits. */
+GETS(void *, malloc, NULL, (size_t n), (n))
+GETS(void *, calloc, NULL, (size_t n, size_t size), (n, size))
+GIVES(void, free, p != NULL, (void *p), (p))
+GETS(void *, mmap, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset), (at, n, prot, flags, fd, offset))
+GETS(void *, mmap64, MAP_FAILED, (void *at, size_t n, int prot, int flags, int fd, off_t offset), (at, n, prot, flags, fd, offset))
+GIVES(int, munmap, true, (void *at, size_t n), (at, n))
+GETS(struct rdma_event_channel *, rdma_create_event_channel, NULL, (void), ())
+GIVES(void, rdma_destroy_event_channel, true, (struct rdma_event_channel *c), (c))
+MAKES(rdma_create_id, (struct rdma_event_channel *c, struct rdma_cm_id **id, void *context, enum rdma_port_space ps), (c, id, context, ps))
+MAKES(rdma_create_qp, (struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr), (id, pd, attr))
+GIVES(void, rdma_destroy_qp, true, (struct rdma_cm_id *id), (id))
+GETS(struct ibv_pd *, ibv_alloc_pd, NULL, (struct ibv_context *c), (c))
+GIVES(int, ibv_dealloc_pd, true, (struct ibv_pd *pd), (pd))
+GETS(struct ibv_comp_channel *, ibv_create_comp_channel, NULL, (struct ibv_context *c), (c))
+GIVES(int, ibv_destroy_comp_channel, true, (struct ibv_comp_channel *c), (c))
+GETS(struct ibv_cq *, ibv_create_cq, NULL, (struct ibv_context *c, int n, void *context, struct ibv_comp_channel *channel, int vector),
+     (c, n, context, channel, vector))
+GIVES(int, ibv_destroy_cq, true, (struct ibv_cq *cq), (cq))
+GETS(struct ibv_mr *, ibv_reg_mr, NULL, (struct ibv_pd *pd, void *at, size_t n, int access), (pd, at, n, access))
+GETS(struct ibv_mr *, ibv_reg_mr_iova2, NULL, (struct ibv_pd *pd, void *at, size_t n, uint64_t iova, unsigned access), (pd, at, n, iova, access))
+GIVES(int, ibv_dereg_mr, true, (struct ibv_mr *mr), (mr))
+GETS(int, eventfd, -1, (unsigned n, int flags), (n, flags))
+GIVES(int, close, true, (int fd), (fd))
+DOES(int, rdma_resolve_addr, (struct rdma_cm_id *id, struct sockaddr *from, struct sockaddr *to, int ms), (id, from, to, ms))
+DOES(int, rdma_resolve_route, (struct rdma_cm_id *id, int ms), (id, ms))
+DOES(int, rdma_connect, (struct rdma_cm_id *id, struct rdma_conn_param *p), (id, p))
+DOES(int, rdma_accept, (struct rdma_cm_id *id, struct rdma_conn_param *p), (id, p))
+DOES(int, rdma_migrate_id, (struct rdma_cm_id *id, struct rdma_event_channel *c), (id, c))
+DOES(ssize_t, pread, (int fd, void *at, size_t n, off_t offset), (fd, at, n, offset))
+DOES(ssize_t, pread64, (int fd, void *at, size_t n, off_t offset), (fd, at, n, offset))
+DOES(ssize_t, pwrite, (int fd, const void *at, size_t n, off_t offset), (fd, at, n, offset))
+DOES(ssize_t, pwrite64, (int fd, const void *at, size_t n, off_t offset), (fd, at, n, offset))
+DOES(int, fallocate, (int fd, int mode, off_t offset, off_t n), (fd, mode, offset, n))
+DOES(int, fallocate64, (int fd, int mode, off_t offset, off_t n), (fd, mode, offset, n))
+
+/* The identifier of a request is not made by rdma_create_id(): its holder had it when it was armed. */
+DECLARE(int, rdma_destroy_id, struct rdma_cm_id *id)
+int __wrap_rdma_destroy_id(struct rdma_cm_id *id)
+{
+	held -= counts;
+	return __real_rdma_destroy_id(id);
+}
