@@ -54,11 +54,19 @@ for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576")):
          at("UCX put bandwidth, posix+cma", key), "UCX put", AT_LEAST, 1.0),
     ]
 TARGETS += [
+    # A work request, and a completion, lie in it.
     ("local", "FAA, target polling", at("local FAA, target polling"), at("ring, round trip"),
-     "ring, there and back", AT_MOST, 1.3),
+     "ring, there and back", AT_MOST, 3.0),
+    # Without a wake-up.
     ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers poller"),
-     "blocking primitive, there and back", AT_MOST, 1.3),
+     "blocking primitive, there and back", AT_MOST, 0.2),
 ]
+# Between two nodes of the soft fabric, which is memory as within a host.
+for what in ("ib_send_lat 8 B", "ib_write_lat 8 B", "ib_read_lat 8 B", "ib_atomic_lat", "ib_send_bw 64 B",
+             "ib_send_bw 64 B, 2048 outstanding", "ib_write_bw 64 KiB", "ib_write_bw 1 MiB", "ib_read_bw 64 KiB"):
+    slow = "lat" in what
+    TARGETS += [("InfiniBand", f"`{what.split(' ')[0]}`{what[len(what.split(' ')[0]):]}", at(f"InfiniBand {what}"), at(f"local {what}"),
+                 "the same over RoCE within a host", AT_MOST if slow else AT_LEAST, 1.05 if slow else 0.95)]
 # On the wire, and on the local path of one host.
 for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP local")):
     TARGETS += [

@@ -64,6 +64,11 @@ PERFTEST += [(name.replace("iWARP", "iWARP local"), tags, adapter, LOCAL, comman
              if name in ("iWARP ib_send_lat 8 B", "iWARP ib_send_lat -e 8 B", "iWARP ib_send_bw 64 B",
                          "iWARP ib_write_bw 64 KiB", "iWARP ib_write_bw 1 MiB")]
 
+# The same between two nodes of the soft fabric, which `dapple pair` makes for each run; the local path too.
+PERFTEST += [(name.replace("local", "InfiniBand"), "infiniband", "ib", LOCAL, command, result)
+             for name, tags, adapter, _, command, result in PERFTEST
+             if tags == "local" and adapter == "roce"]
+
 # The paths of bench-verbs.
 PATHS = [("local", "roce", LOCAL), ("RoCE", "roce", WIRE), ("iWARP", "iwarp", WIRE),
          ("shared", "roce", SHARE)]

@@ -73,6 +73,17 @@ static int chosen_kinds(const struct dev_kind_row *ret[DEV_KINDS])
 	return n;
 }
 
+bool dev_list_has_node(void)
+{
+	const struct dev_kind_row *rows[DEV_KINDS];
+	int n = chosen_kinds(rows);
+
+	for (int i = 0; i < n; i++)
+		if (rows[i]->is_found)
+			return true;
+	return false;
+}
+
 static bool has_mac(const struct dev_nl_link *l)
 {
 	static const uint8_t zero[6];

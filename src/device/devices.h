@@ -13,5 +13,7 @@
 int dev_list(struct dev_info **ret);
 /* The same without a look at the environment: all of them. */
 int dev_list_all(struct dev_info **ret);
+/* Returns true if kinds whose adapters stand on no interface, as that of a fabric's node, are among those asked for. */
+bool dev_list_has_node(void);
 
 #endif

@@ -90,13 +90,6 @@ const char *const dev_why_levels[UT_SAY_END + 1] = {
 	[UT_SAY_FAILURE] = "failure", [UT_SAY_NOTICE] = "notice", [UT_SAY_END] = "end",
 };
 
-uint64_t dev_why_net(void)
-{
-	struct stat st;
-
-	return DEV_SYS(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/ns/net", &st, 0) == 0 ? st.st_ino : 0;
-}
-
 /* Takes "LEVEL NET " from the line. Returns what follows. */
 static const char *parse_level(const char *s, struct dev_why_line *ret)
 {
@@ -154,7 +147,7 @@ static size_t compose(char line[LINE_MAX_WHY], enum ut_say level, const char *se
 	localtime_r(&t, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
 	n = snprintf(line, LINE_MAX_WHY - 1, "%s %d %s %" PRIu64 " %s: %s%s", stamp, (int)getpid(),
-		     dev_why_levels[level], dev_why_net(), program_invocation_short_name, sentence, page_of(level, sentence));
+		     dev_why_levels[level], ut_net_ns(), program_invocation_short_name, sentence, page_of(level, sentence));
 	if (n > LINE_MAX_WHY - 2)
 		n = LINE_MAX_WHY - 2;
 	/* One sentence is one line, whatever a program's name contains. */

@@ -30,8 +30,6 @@ extern const char *const dev_why_levels[UT_SAY_END + 1];
 /* Appends a line; a file that cannot be written is no error. Does not block on other processes. Called from any
  * thread, with any lock held. */
 void dev_why_keep(enum ut_say level, const char *sentence);
-/* Returns the inode of the calling thread's network namespace, or 0. */
-uint64_t dev_why_net(void);
 /* Takes a line apart. Returns false for a line of another form. */
 bool dev_why_parse(const char *line, struct dev_why_line *ret);
 /* Calls each(line, arg) for the last n sentences, oldest first. Returns their

@@ -29,20 +29,12 @@ static inline void eng_complete(struct eng_qp *qp, struct eng_cq *cq, const stru
 		eng_complete_overrun(qp, overrun);
 }
 
-/*
- * Completes the oldest entry of the send queue and frees its slot. Pushes a completion if the entry is
- * signaled or the verdict is not ENG_OK: the status is the verdict row's `send`, opcode and byte_len are
- * the entry's. Does nothing if the queue is empty.
- */
-static inline void eng_send_done(struct eng_qp *qp, enum eng_verdict v)
+/* Completes w, the oldest entry of the send queue, as eng_send_done() does. */
+static inline void eng_send_end(struct eng_qp *qp, const struct eng_swqe *w, enum eng_verdict v)
 {
-	const struct eng_swqe *w = eng_ring_head(&qp->sq);
+	bool loud = v != ENG_OK || (w->flags & IBV_SEND_SIGNALED);
 	struct eng_cqe e;
-	bool loud;
 
-	if (!w)
-		return;
-	loud = v != ENG_OK || (w->flags & IBV_SEND_SIGNALED);
 	if (v != ENG_OK)
 		eng_count_failed(qp->dev, eng_verdicts[v].send, true);
 	e = (struct eng_cqe){
@@ -59,6 +51,19 @@ static inline void eng_send_done(struct eng_qp *qp, enum eng_verdict v)
 	eng_ring_drop(&qp->sq);
 	if (loud)
 		eng_complete(qp, qp->send_cq, &e, ENG_V_TX_CQ_FULL);
+}
+
+/*
+ * Completes the oldest entry of the send queue and frees its slot. Pushes a completion if the entry is
+ * signaled or the verdict is not ENG_OK: the status is the verdict row's `send`, opcode and byte_len are
+ * the entry's. Does nothing if the queue is empty.
+ */
+static inline void eng_send_done(struct eng_qp *qp, enum eng_verdict v)
+{
+	const struct eng_swqe *w = eng_ring_head(&qp->sq);
+
+	if (w)
+		eng_send_end(qp, w, v);
 }
 
 /* Takes the next receive of the queue pair, or of its SRQ, to buf. Returns false if there is none. */

@@ -75,6 +75,12 @@ struct host_addr {
 	uint64_t tag[HOST_SLOTS];
 };
 
+enum host_socket_kind {
+	HOST_SOCKET_MAIL,   /* unix(7), datagrams: a name of a slot or a service */
+	HOST_SOCKET_LOCK,   /* unix(7), stream: the name of a lock */
+	HOST_SOCKET_OWNERS, /* sock_diag(7) */
+};
+
 /* What the link on the addresses adds. The link fills every slot. */
 struct host_user {
 	/* Writes the slots of the members of an address in the link's order, ours included. Returns how many. */
@@ -85,7 +91,12 @@ struct host_user {
 	void (*moved)(struct host_addr *a);
 	/* A deadline of this room may be earlier than before. */
 	void (*deadline)(struct host *h);
+	/* Makes a socket in the network namespace that has the names: it does not block and closes at exec. *ret_uid is our
+	 * uid as the namespace has it. Returns a descriptor or -errno; host_socket_here() is that of our own namespace. */
+	int (*socket)(const struct host *h, enum host_socket_kind kind, uint32_t *ret_uid);
 };
+
+int host_socket_here(const struct host *h, enum host_socket_kind kind, uint32_t *ret_uid);
 
 /* Kinds of messages between members. */
 enum host_message_type {

@@ -178,12 +178,12 @@ static int dump(int fd, const struct found *f)
 int host_owners(const struct host *h, const uint8_t addr[16], uint32_t scope, struct host_owners *ret)
 {
 	struct sockaddr_un sun;
-	struct found f = { .prefix = sun.sun_path + 1, .uid = h->uid, .o = ret };
-	int fd = ut_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), r;
+	struct found f = { .prefix = sun.sun_path + 1, .o = ret };
+	int fd = h->user->socket(h, HOST_SOCKET_OWNERS, &f.uid), r;
 
 	memset(ret, 0, sizeof(*ret));
 	if (fd < 0)
-		return -errno;
+		return fd;
 	host_owned_name(h, addr, scope, HOST_LOCK, 0, &sun);
 	f.len = strlen(sun.sun_path + 1) - strlen("lock");
 	r = dump(fd, &f);

@@ -83,7 +83,7 @@ int host_service_claim(struct host *h, const uint8_t addr[16], uint64_t service)
 	if (!s)
 		return -ENOMEM;
 	n = host_service_name(h, addr, a->scope, service, &sun);
-	s->port.fd = r = host_socket(&sun, n);
+	s->port.fd = r = host_socket(h, &sun, n);
 	if (r >= 0)
 		r = host_watch(h, &s->port);
 	if (r < 0) {

@@ -10,6 +10,7 @@
 #include "util/syscall.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -54,12 +55,32 @@ socklen_t host_slot_name(struct host *h, const uint8_t addr[16], uint32_t scope,
 	return host_owned_name(h, addr, scope, slot, a ? a->tag[slot] : 0, ret);
 }
 
-int host_socket(const struct sockaddr_un *sun, socklen_t n)
+int host_socket_here(const struct host *h, enum host_socket_kind kind, uint32_t *ret_uid)
 {
-	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, r;
+	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int fd;
+
+	*ret_uid = h->uid;
+	if (kind == HOST_SOCKET_OWNERS)
+		fd = ut_socket(AF_NETLINK, SOCK_RAW | flags, NETLINK_SOCK_DIAG);
+	else
+		fd = ut_socket(AF_UNIX, (kind == HOST_SOCKET_LOCK ? SOCK_STREAM : SOCK_DGRAM) | flags, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static int nameless(const struct host *h, enum host_socket_kind kind)
+{
+	uint32_t uid;
+
+	return h->user->socket(h, kind, &uid);
+}
+
+int host_socket(const struct host *h, const struct sockaddr_un *sun, socklen_t n)
+{
+	int fd = nameless(h, HOST_SOCKET_MAIL), on = 1, r;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
 	    ut_bind(fd, (const struct sockaddr *)sun, n) == 0)
 		return fd;
@@ -71,7 +92,7 @@ int host_socket(const struct sockaddr_un *sun, socklen_t n)
 /* Connecting a datagram socket finds out whether a name is bound, and does nothing else. */
 static void find_bound(const struct host *h, const struct host_addr *a, uint8_t ret[256])
 {
-	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = nameless(h, HOST_SOCKET_MAIL);
 	struct sockaddr_un sun;
 
 	memset(ret, 0, 256);
@@ -103,12 +124,12 @@ unsigned host_slot_claims(struct host *h, struct host_addr *a, uint8_t claimed[2
 	return count;
 }
 
-static int try_lock(const struct sockaddr_un *sun, socklen_t n)
+static int try_lock(const struct host *h, const struct sockaddr_un *sun, socklen_t n)
 {
-	int fd = ut_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+	int fd = nameless(h, HOST_SOCKET_LOCK), r;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (ut_bind(fd, (const struct sockaddr *)sun, n) == 0 && listen(fd, 64) == 0)
 		return fd;
 	r = -errno;
@@ -137,7 +158,7 @@ static bool is_foreign(const struct host *h, const uint8_t addr[16], uint32_t sc
 static bool await_release(const struct host *h, const struct sockaddr_un *sun, socklen_t n,
 			  uint64_t ns)
 {
-	int fd = ut_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = nameless(h, HOST_SOCKET_LOCK);
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	struct ucred c = { 0 };
 	socklen_t cn = sizeof(c);
@@ -164,7 +185,7 @@ static int try_tagged_lock(const struct host *h, const uint8_t addr[16], uint32_
 
 	if (r < 0 || o.locks)
 		return r < 0 ? r : -EADDRINUSE;
-	fd = try_lock(&sun, host_owned_name(h, addr, scope, HOST_LOCK, ut_rng_seed() | 1, &sun));
+	fd = try_lock(h, &sun, host_owned_name(h, addr, scope, HOST_LOCK, ut_rng_seed() | 1, &sun));
 	if (fd < 0)
 		return fd;
 	r = host_owners(h, addr, scope, &o);
@@ -196,7 +217,7 @@ int host_lock(struct host *h, const uint8_t addr[16], uint32_t scope, uint64_t n
 	int fd;
 
 	for (;;) {
-		fd = try_lock(&sun, n);
+		fd = try_lock(h, &sun, n);
 		if (fd != -EADDRINUSE)
 			return fd;
 		now = ut_now();
@@ -239,7 +260,7 @@ static int claim_tagged(struct host *h, struct host_addr *a, unsigned slot)
 		return -EADDRINUSE;
 	a->tag[slot] = ut_rng_seed() | 1;
 	a->squatted[slot] = h->tagged = true;
-	fd = host_socket(&sun, host_owned_name(h, a->addr, a->scope, slot, a->tag[slot], &sun));
+	fd = host_socket(h, &sun, host_owned_name(h, a->addr, a->scope, slot, a->tag[slot], &sun));
 	host_addr_text(a->addr, a->scope, text);
 	ut_warn("slot %u of %s: user %u holds its name and %u others: a random name replaces it; end that user's processes "
 		"that are bound to @dapple-roce (ss -xp)", slot, text, o.uid, o.n_foreign - 1);
@@ -250,7 +271,7 @@ static int claim_tagged(struct host *h, struct host_addr *a, unsigned slot)
 static int claim(struct host *h, struct host_addr *a, unsigned slot, bool evade)
 {
 	struct sockaddr_un sun;
-	int fd = host_socket(&sun, host_owned_name(h, a->addr, a->scope, slot, 0, &sun));
+	int fd = host_socket(h, &sun, host_owned_name(h, a->addr, a->scope, slot, 0, &sun));
 
 	if (fd == -EADDRINUSE && evade)
 		return claim_tagged(h, a, slot);

@@ -5,7 +5,7 @@
  * the host move to another slot with all its addresses; later that address is refused.
  *
  * Names are abstract unix sockets, one for each claimed slot and one as the lock of an address. The kernel drops them
- * with the process, they belong to the network namespace as the port does, and nothing is left on disk. A forked child
+ * with the process, they belong to a network namespace (host_user.socket), and nothing is left on disk. A forked child
  * may keep the name of a dead parent: that slot is lost until the child ends, and the next one is taken. A name that
  * another user has bound is replaced by a random one (owners.h).
  */
@@ -24,7 +24,7 @@ void host_addr_text(const uint8_t addr[16], uint32_t scope, char ret[HOST_ADDR_T
 /* Finds our uid as peer processes see it. Returns 0 or -errno. */
 int host_self_uid(uint32_t *ret);
 /* Returns a datagram socket with this name, on which the kernel states the sender of each message; or -errno. */
-int host_socket(const struct sockaddr_un *sun, socklen_t n);
+int host_socket(const struct host *h, const struct sockaddr_un *sun, socklen_t n);
 /* Writes the name of a member's mailbox: the tagged one where that is known (owners.h). Returns its length. */
 socklen_t host_slot_name(struct host *h, const uint8_t addr[16], uint32_t scope,
 			 unsigned slot, struct sockaddr_un *ret);

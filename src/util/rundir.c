@@ -217,21 +217,27 @@ out:
 	return r;
 }
 
-int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size)
+/* errno is kept: callers hold locks. */
+uint64_t ut_net_ns(void)
 {
-	char path[UT_RUNDIR_MAX], net[UT_RUNDIR_MAX + 32];
-	int saved = errno, r;
 	struct stat st;
+	int saved = errno;
 
-	r = ut_rundir(path, sizeof(path), why, why_size);
-	if (r < 0)
-		return r;
-	/* Without /proc all namespaces share number 0, which only processes without /proc see. */
 	if (stat("/proc/thread-self/ns/net", &st) < 0)
 		st.st_ino = 0;
 	errno = saved;
-	if ((size_t)snprintf(net, sizeof(net), "%s/net-%llu", path,
-			     (unsigned long long)st.st_ino) >= path_size)
+	return st.st_ino;
+}
+
+int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size)
+{
+	char path[UT_RUNDIR_MAX], net[UT_RUNDIR_MAX + 32];
+	int r = ut_rundir(path, sizeof(path), why, why_size);
+
+	if (r < 0)
+		return r;
+	/* Without /proc all namespaces share number 0, which only processes without /proc see. */
+	if ((size_t)snprintf(net, sizeof(net), "%s/net-%llu", path, (unsigned long long)ut_net_ns()) >= path_size)
 		return refuse(-ENAMETOOLONG, why, why_size, "the path of the runtime directory %s is too long",
 			      path);
 	strcpy(ret_path, net);

@@ -15,6 +15,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Enough for every path below: longer settings are refused. */
 #define UT_RUNDIR_MAX 1024
@@ -24,6 +25,9 @@
  * (may be NULL). ret_path is written only on success; then why is empty, or says whose directory had to be evaded.
  */
 int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size);
+
+/* Returns the inode of the calling thread's network namespace; 0: not known, without /proc. */
+uint64_t ut_net_ns(void);
 
 /*
  * The subdirectory for the network namespace of the calling thread, <runtime dir>/net-<inode>: the

@@ -83,17 +83,6 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 	return copy(SYS_preadv, s, off, iov, n);
 }
 
-bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
-{
-	struct iovec iov = { at, 8 };
-
-	if (ut_stage_gather(s, scratch, &iov, 1) != 8)
-		return false;
-	/* EINVAL means an old kernel or a read-only page; the stage, which is writable, tells which. */
-	return ut_reach(at, 8, UT_REACH_WRITE) ||
-	       !ut_reach(s->base + scratch, 8, UT_REACH_WRITE);
-}
-
 static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *iov, int n,
 			  uint32_t *crc)
 {
@@ -275,6 +264,19 @@ static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const str
 	if (s->pages_checked_at && r > 0 && (size_t)r == ut_iov_bytes(iov, n))
 		remember_pages(s, how, iov, n);
 	return r;
+}
+
+bool ut_stage_reach_word(struct ut_stage *s, size_t scratch, void *at)
+{
+	struct iovec iov = { at, 8 };
+
+	if (ut_reach(at, 8, UT_REACH_WRITE)) {
+		if (s->pages_checked_at)
+			remember_pages(s, UT_WRITABLE, &iov, 1);
+		return true;
+	}
+	/* EINVAL means an old kernel or a read-only page; the stage, which is writable, tells which. */
+	return ut_stage_gather(s, scratch, &iov, 1) == 8 && !ut_reach(s->base + scratch, 8, UT_REACH_WRITE);
 }
 
 ssize_t ut_stage_gather_pieces(struct ut_stage *s, size_t off, const struct iovec *iov, int n)

@@ -94,13 +94,6 @@ static inline int ut_stage_tail(struct iovec *iov, int n)
 	return n + 1;
 }
 
-/*
- * Returns true if the processor may write the eight bytes at `at`. A store that fails is a crash, so
- * a system call makes the page present and writable first; only an application that unmaps it in the
- * same microsecond faults. scratch: offset of eight unused bytes of the stage.
- */
-bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at);
-
 /* Returns true if plain loads from, or stores to, these few bytes are safe now: on one page that was
  * reached lately. False says nothing. */
 static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use use, const void *at,
@@ -112,6 +105,18 @@ static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use
 	       ((uintptr_t)at + len - 1) >> UT_SEEN_PAGE == page &&
 	       s->seen[use][page % UT_SEEN].page == page &&
 	       s->seen[use][page % UT_SEEN].until >= s->pages_checked_at;
+}
+
+/* ut_stage_word() for a page that was not reached lately. */
+bool ut_stage_reach_word(struct ut_stage *s, size_t scratch, void *at);
+/*
+ * Returns true if the processor may write the eight bytes at `at`, an aligned word. A store that fails is a crash,
+ * so a system call makes the page present and writable first, in a thread of the application once in 2 ms; only
+ * an application that unmaps it in that time faults. scratch: offset of eight unused bytes of the stage.
+ */
+static inline bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
+{
+	return ut_stage_has_seen(s, UT_WRITABLE, at, 8) || ut_stage_reach_word(s, scratch, at);
 }
 
 /* The four functions below for pieces of any form. */

@@ -4,7 +4,10 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static uint64_t word(const struct cf_side *s, size_t off)
 {
@@ -194,6 +197,140 @@ static void lock_roles(void)
 	cf_processes(locker, locker);
 }
 
+/* --- one word of a process, from several others at once --- */
+
+enum { REQUESTERS = 3, ADDITIONS = 1000, SWAPS = 100, FLYING = 8, BY_WIRE = 0 };
+
+struct requester {
+	struct cf_party p;
+	int number, end; /* end: the target's of the pair */
+	struct cf_side s; /* the target's */
+	pid_t pid;
+};
+
+/* Additions to the word at roff; each requester adds its own number and one, so that a lost one shows which it was. */
+static void add(struct cf_side *s, const struct cf_addr *to, uint64_t what, int n)
+{
+	int left = n, flying = 0, got;
+	struct cf_timeout t = { 0 };
+	struct ibv_wc wc[FLYING];
+
+	while (left || flying) {
+		for (; left && flying < FLYING; left--, flying++)
+			cf_post(s, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .id = 1, .off = 256, .len = 8,
+				.raddr = to->addr + 64, .rkey = to->rkey, .add = what);
+		got = ibv_poll_cq(s->scq, FLYING, wc);
+		CF_TRUE(got >= 0);
+		for (int i = 0; i < got; i++)
+			CF_EQ(wc[i].status, IBV_WC_SUCCESS);
+		flying -= got;
+		if (got)
+			t = (struct cf_timeout){ 0 };
+		else if (cf_over(&t, CF_WAIT_MS * 1000000ull))
+			CF_DIE("%d additions are left, %d in flight", left, flying);
+	}
+}
+
+/* Swaps the word at 72 from what it has to one more, n times. */
+static void swap_up(struct cf_side *s, const struct cf_addr *to, int n)
+{
+	uint64_t is = 0;
+
+	for (int done = 0; done < n;) {
+		cf_post(s, .op = IBV_WR_ATOMIC_CMP_AND_SWP, .id = 2, .off = 264, .len = 8,
+			.raddr = to->addr + 72, .rkey = to->rkey, .add = is, .swap = is + 1);
+		cf_wc(s->scq, 2, SUCCESS);
+		done += word(s, 264) == is;
+		is = word(s, 264) == is ? is + 1 : word(s, 264);
+	}
+}
+
+static struct cf_opt for_many(void)
+{
+	struct cf_opt o = cf_opt();
+
+	o.timeout = 18; /* 1 s: a slow machine is no error */
+	return o;
+}
+
+static int request(void *arg)
+{
+	struct requester *r = arg;
+	struct cf_opt o = for_many();
+	struct cf_addr to;
+	struct cf_side s;
+
+	close(r->end);
+	if (r->number == BY_WIRE)
+		CF_OK(setenv("DAPPLE_LOCAL", "off", 1));
+	cf_side(&s, &o);
+	to = cf_connect(&r->p, &s);
+	cf_meet(&r->p);
+	add(&s, &to, (uint64_t)r->number + 1, ADDITIONS);
+	swap_up(&s, &to, SWAPS);
+	cf_meet(&r->p);
+	return 0;
+}
+
+static void start(struct requester *r, int number)
+{
+	int sv[2];
+
+	CF_OK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv));
+	*r = (struct requester){ .p = { .fd = sv[1] }, .number = number, .end = sv[0] };
+	r->pid = cf_child(request, r);
+	close(sv[1]);
+	r->p = (struct cf_party){ .fd = sv[0], .first = true };
+}
+
+/* polls: the target looks at its queues all the time, and adds as well; else its program sleeps. */
+static void target_of_many(bool polls)
+{
+	struct cf_opt o = for_many();
+	uint64_t want = 0, swaps = REQUESTERS * SWAPS;
+	struct requester r[REQUESTERS];
+	struct cf_side s, self, end;
+	struct cf_addr own;
+
+	for (int i = 0; i < REQUESTERS; i++) {
+		start(&r[i], i);
+		want += (uint64_t)(i + 1) * ADDITIONS;
+	}
+	cf_side(&s, &o);
+	for (int i = 0; i < REQUESTERS; i++) {
+		cf_side_again(&r[i].s, &s);
+		cf_connect(&r[i].p, &r[i].s);
+	}
+	cf_side_again(&self, &s);
+	cf_loop(&self, &end);
+	own = cf_addr_of(&s);
+	for (int i = 0; i < REQUESTERS; i++)
+		cf_meet(&r[i].p);
+	if (polls) {
+		add(&self, &own, 100, ADDITIONS);
+		want += 100ull * ADDITIONS;
+		while (__atomic_load_n((uint64_t *)(s.buf + 72), __ATOMIC_RELAXED) != swaps && !cf_readable(r[0].p.fd, 0))
+			CF_EQ(ibv_poll_cq(s.rcq, 1, &(struct ibv_wc){ 0 }), 0);
+	}
+	for (int i = 0; i < REQUESTERS; i++) {
+		cf_meet(&r[i].p);
+		cf_reap(r[i].pid);
+		close(r[i].p.fd);
+	}
+	CF_EQ(word(&s, 64), want);
+	CF_EQ(word(&s, 72), swaps);
+}
+
+static void many_to_poller(void)
+{
+	target_of_many(true);
+}
+
+static void many_to_sleeper(void)
+{
+	target_of_many(false);
+}
+
 const struct cf_check cf_checks[] = {
 	{ "51 56", "misaligned atomics", CF_ATOMIC, misaligned },
 	{ "52", "results, wrap, host order", CF_ATOMIC, results },
@@ -201,5 +338,7 @@ const struct cf_check cf_checks[] = {
 	{ "53", "additions from two QPs are exact", CF_ATOMIC, sum },
 	{ "53", "additions from two QPs are exact, a million each", CF_ATOMIC | CF_FULL, sum_full },
 	{ "53", "a lock between two processes", CF_ATOMIC, lock_roles },
+	{ "53", "several processes, one by the wire, to one that polls", CF_ATOMIC, many_to_poller },
+	{ "53", "several processes, one by the wire, to one that sleeps", CF_ATOMIC, many_to_sleeper },
 	{ 0 },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Connections for the conformance suite, over public rdma_cm calls. Both ends
- * are in one process unless a check says otherwise; addresses are loopback's,
+ * are in one process unless a check says otherwise; addresses are cm_host()'s,
  * and ports are chosen by the adapter.
  */
 #ifndef CONFORM_CM_H
@@ -15,7 +15,10 @@
 /* The adapter connects streams itself: no RESPONSE to confirm, no UD. */
 bool cm_is_iwarp(void);
 
-/* An address of loopback with this port; family AF_INET or AF_INET6. */
+/* The adapter's address: loopback's, or the IPv4 address that CONFORM_ADDRESS names, where IPv6 is skipped. */
+const char *cm_host(int family);
+bool cm_has_v6(void);
+/* It with this port; family AF_INET or AF_INET6. */
 struct sockaddr_storage cm_here(int family, uint16_t port);
 struct sockaddr_storage cm_any(int family, uint16_t port);
 #define cm_sa(s) ((struct sockaddr *)(void *)(s))

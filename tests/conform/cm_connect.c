@@ -240,6 +240,17 @@ static void both_at_once(void)
 }
 
 /* The program moves the queue pair: it sees the response and confirms. */
+/* The peer's options of enhanced connection establishment, which are the vendor's own. */
+static void remote_ece(struct rdma_cm_id *id, uint32_t vendor, uint32_t options)
+{
+	struct ibv_ece ece = { .vendor_id = 1 };
+
+	CF_OK(rdma_get_remote_ece(id, &ece));
+	CF_EQ(ece.vendor_id, vendor);
+	CF_EQ(ece.options, options);
+	CF_EQ(ece.comp_mask, 0);
+}
+
 static void own_qp(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
@@ -264,16 +275,20 @@ static void own_qp(void)
 	CF_OK(rdma_init_qp_attr(c.a, &attr, &mask));
 	CF_OK(ibv_modify_qp(qp, &attr, mask));
 	param.qp_num = qp->qp_num;
+	CF_OK(rdma_set_local_ece(c.a, &(struct ibv_ece){ .vendor_id = 0x123456, .options = 0x89abcdef }));
 	CF_OK(rdma_connect(c.a, &param));
 	e = cm_take(c.pch, CONNECT_REQUEST);
 	c.p = cm_keep(e->id);
 	CF_EQ(e->param.conn.qp_num, qp->qp_num);
 	CF_OK(rdma_ack_cm_event(e));
+	remote_ece(c.p, 0x123456, 0x89abcdef);
+	CF_OK(rdma_set_local_ece(c.p, &(struct ibv_ece){ .vendor_id = 0xfedcba, .options = 0x76543210 }));
 	cm_qp(c.p);
 	CF_OK(rdma_accept(c.p, &param));
 	e = cm_take(c.ach, CONNECT_RESPONSE);
 	CF_EQ(e->param.conn.qp_num, c.p->qp->qp_num);
 	CF_OK(rdma_ack_cm_event(e));
+	remote_ece(c.a, 0xfedcba, 0x76543210);
 	for (attr.qp_state = IBV_QPS_RTR; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++) {
 		enum ibv_qp_state to_state = attr.qp_state;
 

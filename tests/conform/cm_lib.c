@@ -2,6 +2,7 @@
 #include "cm.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MESSAGE 4096
@@ -11,30 +12,42 @@ bool cm_is_iwarp(void)
 	return cf_open()->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-static struct sockaddr_storage address(int family, uint16_t port, bool loopback)
+bool cm_has_v6(void)
+{
+	return !getenv("CONFORM_ADDRESS");
+}
+
+const char *cm_host(int family)
+{
+	const char *v4 = getenv("CONFORM_ADDRESS");
+
+	if (family == AF_INET)
+		return v4 ? v4 : "127.0.0.1";
+	if (v4)
+		cf_skip("the adapter's addresses are IPv4");
+	return "::1";
+}
+
+static struct sockaddr_storage address(int family, const char *text, uint16_t port)
 {
 	struct sockaddr_storage s = { .ss_family = (sa_family_t)family };
 	struct sockaddr_in *v4 = (void *)&s;
 	struct sockaddr_in6 *v6 = (void *)&s;
 
-	if (family == AF_INET) {
-		v4->sin_port = htons(port);
-		v4->sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY);
-	} else {
-		v6->sin6_port = htons(port);
-		v6->sin6_addr = loopback ? in6addr_loopback : in6addr_any;
-	}
+	/* The port stands at one place in both. */
+	v4->sin_port = htons(port);
+	CF_EQ(inet_pton(family, text, family == AF_INET ? (void *)&v4->sin_addr : &v6->sin6_addr), 1);
 	return s;
 }
 
 struct sockaddr_storage cm_here(int family, uint16_t port)
 {
-	return address(family, port, true);
+	return address(family, cm_host(family), port);
 }
 
 struct sockaddr_storage cm_any(int family, uint16_t port)
 {
-	return address(family, port, false);
+	return address(family, family == AF_INET ? "0.0.0.0" : "::", port);
 }
 
 uint16_t cm_port(struct rdma_cm_id *id)

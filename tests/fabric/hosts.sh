@@ -2,7 +2,7 @@
 # dapple fabric up --hosts: each node is a host with its own network namespace, name and address; a sentence where the machine
 # refuses.
 . "$FABRIC/lib.sh"
-needs opensm sminfo ip unshare python3
+needs opensm sminfo ip unshare python3 ss ibv_rc_pingpong
 
 unshare -rn true 2>/dev/null || { echo "this machine refuses user and network namespaces"; exit 77; }
 "$DAPPLE" fabric up --hosts --sm none >"$work/out" 2>&1
@@ -43,6 +43,24 @@ print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 30).recv(99).dec
 has "$(addr 3)"
 on n2 "$DAPPLE" devices
 has "$(addr 2)"
+
+# Their programs are on one machine: messages go through shared memory, although each node has names of sockets of its own.
+"$DAPPLE" fabric run n1 -- ibv_rc_pingpong -c >"$work/server" 2>&1 &
+server=$!
+listens() { "$DAPPLE" fabric run n1 -- ss -Hltn 'sport = :18515' 2>/dev/null | grep -q .; }
+until_true listens
+on n3 "$DAPPLE" capture -o "$work/pingpong.pcapng" -- ibv_rc_pingpong -c "$(addr 1)"
+wait $server || { cat "$work/server"; fault "ibv_rc_pingpong at n1 failed"; }
+grep -aq 'by shared memory' "$work/pingpong.pcapng" || fault "ibv_rc_pingpong from n3 to n1 did not go through shared memory"
+
+# The adapter of its interface, where it is asked for, is in the node's /sys too.
+export DAPPLE_ADAPTER=roce
+on n2 ls /sys/class/infiniband
+has "dpl_roce_eth0"
+on n2 ibv_devinfo -d dpl_roce_eth0
+unset DAPPLE_ADAPTER
+on n2 ls /sys/class/infiniband
+has "dpl_ib0"
 
 # From a node to another one, as mpirun does it.
 on n1 "$DAPPLE" fabric agent n2 'hostname; id -u'

@@ -46,7 +46,7 @@ static int name_member(int i)
 	struct sockaddr_un sun;
 	socklen_t n = host_slot_name(&u->host, addr, 0, (unsigned)(u->host.slot + 1 + (unsigned)i), &sun);
 
-	return host_socket(&sun, n);
+	return host_socket(&u->host, &sun, n);
 }
 
 static void add_members(unsigned mask)

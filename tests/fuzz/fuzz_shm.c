@@ -89,6 +89,7 @@ static void nothing_host(struct host *h)
 
 static const struct host_user user = {
 	.members = members, .member_died = nothing_addr, .moved = nothing_addr, .deadline = nothing_host,
+	.socket = host_socket_here,
 };
 
 /* --- system calls --- */

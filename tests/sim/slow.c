@@ -7,14 +7,19 @@
 #include "engine/qp_state.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
 #include "support/cases.h"
 #include "support/check.h"
+#include "support/engine.h"
+#include "support/localnet.h"
 #include "support/simhost.h"
 #include "support/slow.h"
+#include "util/clock.h"
 
 #define LEN 8u
 #define REQ_BITS 10
 #define RESP_BITS 6
+#define DEPTH 8 /* atomics in flight, as sim_qp_options has it */
 
 static struct sim_world w;
 static struct sim_end a, b;
@@ -189,6 +194,158 @@ static void local_ack(void)
 	close_pair();
 }
 
+/* --- atomics --- */
+
+static uint64_t *target(void)
+{
+	return (uint64_t *)(b.mem + 64);
+}
+
+static void post_unsent_atomic(unsigned flags)
+{
+	const struct sim_op add = { .code = IBV_WR_ATOMIC_FETCH_AND_ADD, .at = a.mem, .len = 8, .remote = target(),
+				    .rkey = b.mr->key, .add = 5, .flags = flags };
+
+	ut_lock(&a.h->dev.lock);
+	CHECK(sim_post(&a, &add) == 0);
+	CHECK(eng_dev_pop_pending(&a.h->dev) == a.qp);
+	ut_unlock(&a.h->dev.lock);
+}
+
+/* As many as the responder keeps answers for; the next one waits for an answer, and one with a fence for all. */
+static void atomic_post(void)
+{
+	struct ibp_qp *q;
+
+	open_pair(true);
+	q = ibp_qp(a.qp);
+	for (int i = 0; i <= DEPTH; i++)
+		post_unsent_atomic(0);
+	post_unsent_atomic(IBV_SEND_FENCE);
+	ut_lock(&a.h->dev.lock);
+	for (int i = 0; i < REQ_BITS; i++) {
+		q->conn.req.slow = 1u << i;
+		CHECK_MSG(!ibp_fast_post(a.qp, false) && q->conn.req.rd_count == 0, "bit %d", i);
+	}
+	q->conn.req.slow = 0;
+	CHECK(!ibp_fast_post(a.qp, false) && q->conn.req.rd_count == DEPTH);
+	CHECK(q->send.cur + 2 == a.qp->sq.tail);
+	ut_unlock(&a.h->dev.lock);
+	for (uint64_t i = 0; i < DEPTH + 2; i++)
+		sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(*(uint64_t *)a.mem == 5 * (DEPTH + 1) && *target() == 5 * (DEPTH + 2));
+	CHECK(q->conn.req.rd_count == 0 && sim_counter(a.h, ENG_C_retransmits) == 0);
+	slow_check(a.qp);
+	close_pair();
+}
+
+static struct shm_message message(uint8_t *bytes, const struct sim_end *from, const struct sim_end *to,
+				  struct ibp_header h, uint64_t first)
+{
+	struct shm_message m = { .data = bytes, .len = SHM_CHANNEL_HEADER_BYTES + 8 };
+
+	h.dest_qpn = to->qp->qpn;
+	h.src_qpn = from->qp->qpn;
+	h.unit = (uint8_t)__builtin_ctz(ibp_qp(to->qp)->conn.resp.mtu);
+	ibp_header_put(bytes, h);
+	memcpy(bytes + SHM_CHANNEL_HEADER_BYTES, &first, sizeof(first));
+	memcpy(m.src, from->h->addr, 16);
+	memcpy(m.dst, to->h->addr, 16);
+	return m;
+}
+
+static bool received(struct sim_end *e, const struct shm_message *m)
+{
+	bool yes;
+
+	ut_lock(&e->h->dev.lock);
+	yes = ibp_fast_receive(&e->h->dev, m, 1) == 1;
+	ut_unlock(&e->h->dev.lock);
+	return yes;
+}
+
+/* What the full rules refuse changes nothing. An answer that finds no room leaves later, and a request that comes
+ * again is answered from memory. */
+static void atomic_receive(void)
+{
+	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES + 8] __attribute__((aligned(8))) = { 0 };
+	struct ibp_header h = { .opcode = WIRE_RC_FETCH_ADD, .flags = IBP_HEADER_ASK };
+	struct shm_message m;
+	struct ibp_qp *q;
+
+	open_pair(true);
+	q = ibp_qp(b.qp);
+	h.psn = q->conn.resp.epsn;
+	h.va = (uintptr_t)target() + 4;
+	h.rkey = b.mr->key;
+	m = message(bytes, &a, &b, h, 3);
+	CHECK(!received(&b, &m));
+	h.va -= 4;
+	h.rkey ^= 0x100;
+	m = message(bytes, &a, &b, h, 3);
+	CHECK(!received(&b, &m) && sim_counter(b.h, ENG_C_guessed_keys) == 0);
+	h.rkey ^= 0x100;
+	m = message(bytes, &a, &b, h, 3);
+	m.len -= 1;
+	CHECK(!received(&b, &m));
+	m.len += 1;
+	for (int i = 0; i < RESP_BITS; i++) {
+		q->conn.resp.slow = 1u << i;
+		CHECK_MSG(!received(&b, &m), "bit %d", i);
+	}
+	q->conn.resp.slow = 0;
+	CHECK(*target() == 0 && q->conn.resp.epsn == h.psn);
+	w.local->full = true;
+	CHECK(received(&b, &m) && *target() == 3 && ibp_resp_has_work(q));
+	w.local->full = false;
+	sim_run(&w, UT_MS, NULL, NULL);
+	CHECK(!ibp_resp_has_work(q) && q->conn.resp.epsn == psn_add(h.psn, 1));
+	local_net_inject(w.local, 0, 1, bytes, bytes + SHM_CHANNEL_HEADER_BYTES, 8);
+	sim_run(&w, UT_MS, NULL, NULL);
+	CHECK(*target() == 3 && sim_counter(b.h, ENG_C_duplicate_request) == 1);
+	h.psn = q->conn.resp.epsn;
+	m = message(bytes, &a, &b, h, 4);
+	CHECK(received(&b, &m) && *target() == 7 && !ibp_resp_has_work(q));
+	close_pair();
+}
+
+/* The answer completes the Sends before it, and nothing but an atomic. */
+static void atomic_answer(void)
+{
+	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES + 8] __attribute__((aligned(8))) = { 0 };
+	struct ibp_header h = { .opcode = WIRE_RC_ATOMIC_ACKNOWLEDGE, .syndrome = WIRE_SYN_ACK };
+	struct shm_message m;
+	struct ibp_qp *q;
+
+	open_pair(true);
+	q = ibp_qp(a.qp);
+	w.host[1].stopped = true;
+	post_unsent(1);
+	post_unsent_atomic(0);
+	h.psn = q->conn.req.psn_next;
+	ut_lock(&a.h->dev.lock);
+	CHECK(ibp_fast_post(a.qp, false));
+	ut_unlock(&a.h->dev.lock);
+	m = message(bytes, &b, &a, h, 9);
+	CHECK(!received(&a, &m)); /* to the Send: no atomic */
+	h.psn = psn_add(h.psn, 2);
+	m = message(bytes, &b, &a, h, 9);
+	CHECK(!received(&a, &m)); /* to a request that has not left */
+	h.psn = psn_add(h.psn, IBP_PSN_MASK);
+	m = message(bytes, &b, &a, h, 9);
+	for (int i = 0; i < REQ_BITS; i++) {
+		q->conn.req.slow = 1u << i;
+		CHECK_MSG(!received(&a, &m), "bit %d", i);
+	}
+	q->conn.req.slow = 0;
+	CHECK(eng_cq_held(a.scq) == 0);
+	CHECK(received(&a, &m) && *(uint64_t *)a.mem == 9 && q->conn.req.psn_una == q->conn.req.psn_next);
+	CHECK(!received(&a, &m)); /* once */
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(sim_wc_is(&w, a.scq, IBV_WC_SUCCESS).opcode == IBV_WC_FETCH_ADD);
+	close_pair();
+}
+
 /* Changes of state: a drained queue is slow until RTS, and a queue pair in error for good. */
 static void states(void)
 {
@@ -215,6 +372,9 @@ static const struct test_case cases[] = {
 	{ "-", "receiving from the ring", local_receive },
 	{ "-", "receiving from the wire", wire_receive },
 	{ "-", "acknowledged through the ring", local_ack },
+	{ "-", "posting atomics through the ring", atomic_post },
+	{ "-", "receiving atomics from the ring", atomic_receive },
+	{ "-", "atomics answered through the ring", atomic_answer },
 	{ "-", "states of the queue pair", states },
 };
 

@@ -454,8 +454,7 @@ static void emit_message(struct render *r, const struct obs_record *h, const str
 /* Reads header, operands and payload of a message or access. Returns false if it is no packet. */
 static bool read_message(const struct obs_record *h, const uint8_t *bytes, struct message *ret)
 {
-	uint32_t at = OBS_HEADER;
-	bool atomic;
+	uint32_t at = OBS_HEADER, n;
 
 	if (h->have < OBS_HEADER || h->len < OBS_HEADER)
 		return false;
@@ -465,12 +464,12 @@ static bool read_message(const struct obs_record *h, const uint8_t *bytes, struc
 				     ret->shape->cls != WIRE_CLASS_XRC) || ret->h.unit > IBP_UNIT_FETCH)
 		return false;
 	ret->h.psn &= PSN_MASK;
-	atomic = ret->shape->flags & WIRE_F_ATOMIC;
-	if (atomic) {
-		if (h->have < at + 16)
+	if (ret->shape->flags & WIRE_F_ATOMIC) {
+		n = h->kind == OBS_ACCESS ? sizeof(ret->operands) : ibp_shm_atomic_bytes(ret->h.opcode);
+		if (h->have < at + n)
 			return false;
-		memcpy(ret->operands, bytes + at, 16);
-		at += 16;
+		memcpy(ret->operands, bytes + at, n);
+		at += n;
 	}
 	ret->payload = bytes + at;
 	ret->have = h->have - at;

@@ -10,16 +10,19 @@
 #include "util/fault_calls.h"
 #include "util/list.h"
 #include "util/rng.h"
+#include "util/rundir.h"
 #include "util/sys.h"
 #include "util/syscall.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #define EVENTS 32
 #define READS 32              /* messages of a process until others have their turn */
@@ -288,17 +291,18 @@ static void send_queue(struct ad_process *p)
 
 /* --- a process comes --- */
 
-static int send_with_page(const struct ad_process *p, struct pkt_message *m)
+/* Sends the first message, with a descriptor. Returns 0, or -EPROTO: the process is removed. */
+static int send_with(const struct ad_process *p, struct pkt_message *m, int fd)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { m, pkt_length(PKT_WELCOME) };
+	struct iovec iov = { m, pkt_length(m->head.type) };
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &p->ad->page_fd, sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
 	return UT_SYS(SYS_sendmsg, p->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -EPROTO : 0;
 }
 
@@ -333,9 +337,37 @@ static int greet(struct ad_process *p, const struct pkt_hello *hello)
 		return refuse(p, -ENOMEM, "the fabric process has no memory left: this process gets no adapter; "
 			      "start the fabric again with a higher limit on memory (ulimit -v)");
 	p->welcome = true;
+	p->ad->sum.processes++;
 	m.u.welcome.instance = p->ad->instance;
 	m.u.welcome.guid = port->guid;
-	return send_with_page(p, &m);
+	m.u.welcome.net = ut_net_ns();
+	return send_with(p, &m, p->ad->page_fd);
+}
+
+static int make_socket(enum pkt_socket_kind kind)
+{
+	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int fd = kind == PKT_SOCKET_OWNERS ? ut_socket(AF_NETLINK, SOCK_RAW | flags, NETLINK_SOCK_DIAG)
+					   : ut_socket(AF_UNIX, SOCK_DGRAM | flags, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Returns -EPROTO: with the socket the connection has done its work. */
+static int give_socket(struct ad_process *p, const struct pkt_ask_socket *ask)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_MADE), .u.made.uid = geteuid() };
+	const struct iovec iov = { &m, pkt_length(PKT_MADE) };
+	int fd = ask->version == PKT_VERSION ? make_socket(ask->kind) : -EPROTO;
+
+	if (fd >= 0) {
+		send_with(p, &m, fd);
+		ut_close(fd);
+		return -EPROTO;
+	}
+	m.u.made.err = fd;
+	send_to(NULL, &p->p, &iov, 1);
+	return -EPROTO;
 }
 
 static int receive(struct ad_process *p, const void *bytes, size_t len)
@@ -347,6 +379,8 @@ static int receive(struct ad_process *p, const void *bytes, size_t len)
 	if (!pkt_parse(bytes, len, false))
 		return -EPROTO;
 	memcpy(&m, bytes, len < sizeof(m) ? len : sizeof(m));
+	if (m.head.type == PKT_ASK_SOCKET)
+		return give_socket(p, &m.u.ask_socket);
 	return m.head.type == PKT_HELLO ? greet(p, &m.u.hello) : -EPROTO;
 }
 
@@ -409,7 +443,6 @@ static void accept_one(struct ad *a, int fd)
 	ut_list_init(&p->held);
 	ut_list_init(&p->held_node);
 	ut_list_add_tail(&a->processes, &p->node);
-	a->sum.processes++;
 }
 
 static void accept_all(struct ad *a)

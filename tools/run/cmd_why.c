@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "device/why.h"
+#include "util/rundir.h"
 
 /*
  * dapple why: the last failures of this user's processes. Lines are of three levels (util/notice.h); a person sees
@@ -283,7 +284,7 @@ static int read_option(struct run_opts *o, const char *name, struct query *q)
 int run_cmd_why(int argc, char **argv)
 {
 	struct run_opts o = { .command = "why", .argv = argv, .argc = argc, .index = 1 };
-	struct query q = { .count = 10, .net = dev_why_net() };
+	struct query q = { .count = 10, .net = ut_net_ns() };
 	struct lines l = { .q = &q };
 	const char *name;
 	int r;

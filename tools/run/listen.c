@@ -127,14 +127,12 @@ static bool names_port(const char *name, int port)
 	return p < end && (p == name || !isalnum((unsigned char)p[-1])) && atoi(p) == port;
 }
 
-static void cm_sockets(struct sockets *s, pid_t pid, int port)
+static void cm_sockets(struct sockets *s, const char *path, int port)
 {
-	char path[64], line[512], name[256];
+	char line[512], name[256];
 	unsigned long inode;
-	FILE *f;
+	FILE *f = fopen(path, "re");
 
-	snprintf(path, sizeof(path), "/proc/%d/net/unix", (int)pid);
-	f = fopen(path, "re");
 	if (!f)
 		return;
 	while (s->n < MAX_SOCKETS && fgets(line, sizeof(line), f))
@@ -211,8 +209,14 @@ bool pair_is_ready(pid_t server, int port, unsigned ready, struct pair_quiet *qu
 		inet_sockets(&s, server, "udp6", port, 0x07);
 	}
 	inet = s.n;
-	if (ready & READY_CM)
-		cm_sockets(&s, server, port);
+	if (ready & READY_CM) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/%d/net/unix", (int)server);
+		cm_sockets(&s, path, port);
+		/* A fabric has its names in the namespace of its process, a child of ours. */
+		cm_sockets(&s, "/proc/self/net/unix", port);
+	}
 	if (!s.n && !(ready & READY_QUIET))
 		return false;
 	collect(&t, server);

@@ -65,11 +65,12 @@ static int add_port(struct cma_id *id, struct cm_port *p, int family, struct tar
 	return r;
 }
 
-/* 0, or the reason why there is not one. */
+/* Returns 0, or the reason why there is no adapter. One that has no address of the family yet is none of the targets. */
 static int find_targets(struct cma_id *id, int family, struct targets *t)
 {
 	struct cm_port **v;
 	int n = cma_ports(id->c, &v), why = -ENODEV, r = 0;
+	bool ready = false;
 
 	if (n < 0)
 		return n;
@@ -77,6 +78,7 @@ static int find_targets(struct cma_id *id, int family, struct targets *t)
 		if (!cma_port_chosen(id, v[i]))
 			continue;
 		r = cma_port_ready(id, v[i]);
+		ready |= r == 0;
 		if (r == 0)
 			r = add_port(id, v[i], family, t);
 		else if (r != -ENODEV) {
@@ -89,7 +91,7 @@ static int find_targets(struct cma_id *id, int family, struct targets *t)
 	free(v);
 	if (r == -ENOMEM)
 		return r;
-	return t->n ? 0 : why;
+	return ready ? 0 : why;
 }
 
 static void drop_subs(struct cma_id *id)
@@ -180,11 +182,12 @@ static int bind_chosen(struct cma_id *id, const struct targets *t, uint16_t *por
  * an interface has addresses that come and go, and listens on all of them. */
 static bool has_own(const struct cma_id *id, const struct targets *t)
 {
-	struct cm_port *p = t->v[0].port;
+	struct cm_port *p;
 	bool ib;
 
 	if (!id->device[0] || t->n != 1)
 		return false;
+	p = t->v[0].port;
 	cma_port_lock(p);
 	ib = p->dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND;
 	cma_port_unlock(p);
@@ -202,6 +205,17 @@ static int bind_only(struct cma_id *id, const struct targets *t)
 	return 0;
 }
 
+/* Dynamic ports, RFC 6335, 6. No adapter has an address on which it could be taken. */
+static uint16_t any_port(struct cma *c)
+{
+	uint16_t r;
+
+	ut_lock(&c->lock);
+	r = (uint16_t)(49152 + ut_rng_below(&c->rng, 16384));
+	ut_unlock(&c->lock);
+	return r;
+}
+
 static int bind_any(struct cma_id *id, const struct cma_addr *a)
 {
 	struct targets t = { 0 };
@@ -213,14 +227,17 @@ static int bind_any(struct cma_id *id, const struct cma_addr *a)
 		free(t.v);
 		return r;
 	}
-	if (r == 0 && port) {
+	if (r == 0 && !t.n) {
+		/* As in a kernel: addresses of the family may come later. */
+		port = port ? port : any_port(id->c);
+	} else if (r == 0 && port) {
 		refused = 0;
 		r = bind_all(id, &t, 0, port, false, &refused);
 	} else if (r == 0) {
 		r = bind_chosen(id, &t, &port);
 	}
 	free(t.v);
-	if (r < 0 || ut_list_empty(&id->subs)) {
+	if (r < 0 || (t.n && ut_list_empty(&id->subs))) {
 		drop_subs(id);
 		return r ? r : refused;
 	}
@@ -311,6 +328,7 @@ static bool afonly_drops(struct cma_id *id, const struct cma_sub *s)
 	return !cma_any_takes(cma_family(id), cma_opt(id).afonly, s->ep->local.addr);
 }
 
+/* Without an address there is nothing to do yet: change.c listens on those that come. */
 static int listen_any(struct cma_id *id)
 {
 	struct cma_sub *s, *tmp;
@@ -340,7 +358,7 @@ static int listen_any(struct cma_id *id)
 		first = first ? first : r;
 		cma_sub_drop(id, s);
 	}
-	return good ? 0 : first ? first : -ENODEV;
+	return good ? 0 : first;
 }
 
 static int start(struct cma_id *id, enum cma_state old)

@@ -144,11 +144,12 @@ static int update_all(char path[UT_RUNDIR_MAX])
 	return update(path, whole, dev_list);
 }
 
-/* The tree of a node of a fabric stands for that of the network namespace. Returns false if there is none. */
+/* The tree of a node of a fabric stands for that of the network namespace, where its adapter is offered. Returns false if there
+ * is none. */
 static bool node_root(char root[ATT_PATH_MAX])
 {
 	char path[ATT_PATH_MAX], why[ATT_WHY_MAX];
-	int r = dev_node_tree(path, why);
+	int r = dev_list_has_node() ? dev_node_tree(path, why) : 0;
 
 	if (r < 0)
 		ut_warn("%s", why);

@@ -16,6 +16,7 @@
 #include "util/clock.h"
 #include "util/fault_calls.h"
 #include "util/heap.h"
+#include "util/rundir.h"
 #include "util/syscall.h"
 
 #include <errno.h>
@@ -298,8 +299,19 @@ static void deadline(struct host *h)
 	set_timer(ut_container(h, struct fabric_link, host));
 }
 
+static int socket_of(const struct host *h, enum host_socket_kind kind, uint32_t *ret_uid)
+{
+	const struct fabric_link *n = ut_container(h, struct fabric_link, host);
+
+	if (!n->is_elsewhere)
+		return host_socket_here(h, kind, ret_uid);
+	if (n->gone)
+		return -ENETDOWN;
+	return fabric_socket(n->fabric, kind == HOST_SOCKET_OWNERS ? PKT_SOCKET_OWNERS : PKT_SOCKET_MAIL, ret_uid);
+}
+
 static const struct host_user user = {
-	.members = members, .member_died = member_died, .moved = moved, .deadline = deadline,
+	.members = members, .member_died = member_died, .moved = moved, .deadline = deadline, .socket = socket_of,
 };
 
 void fabric_told(struct fabric_link *n, const struct pkt_message *m)
@@ -365,6 +377,8 @@ static int attach(struct fabric_link *n, const struct fabric_place *where, char 
 		return r;
 	n->data.fd = r;
 	set_address(n, &w);
+	snprintf(n->fabric, sizeof(n->fabric), "%s", where->fabric);
+	n->is_elsewhere = w.net != ut_net_ns();
 	r = fabric_routes_open(&n->routes, &n->host, where, why);
 	if (r < 0)
 		return r;

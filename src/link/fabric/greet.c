@@ -34,8 +34,8 @@ static int await(int fd)
 	return r > 0 ? 0 : r < 0 ? (int)r : -ETIMEDOUT;
 }
 
-/* Receives the welcome, and the page's descriptor with it. Returns 0 or a negative errno. */
-static int receive_welcome(int fd, struct pkt_message *m, int *ret_page)
+/* Receives the answer, and a descriptor with it. Returns 0 or a negative errno. */
+static int receive_answer(int fd, enum pkt_type type, struct pkt_message *m, int *ret_fd)
 {
 	_Alignas(struct cmsghdr) char control[256];
 	struct iovec iov = { m, sizeof(*m) };
@@ -43,16 +43,25 @@ static int receive_welcome(int fd, struct pkt_message *m, int *ret_page)
 	int r = await(fd);
 	long n;
 
-	*ret_page = -1;
+	*ret_fd = -1;
 	if (r < 0)
 		return r;
 	n = UT_SYS(SYS_recvmsg, fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return (int)n;
-	host_fds_take(&h, ret_page, 1);
+	host_fds_take(&h, ret_fd, 1);
 	if (n == 0)
 		return -ECONNREFUSED;
-	return pkt_parse(m, (size_t)n, true) && m->head.type == PKT_WELCOME ? 0 : -EPROTO;
+	return pkt_parse(m, (size_t)n, true) && m->head.type == type ? 0 : -EPROTO;
+}
+
+/* Sends m, and receives the answer in its place. Returns 0 or a negative errno. */
+static int ask(int fd, struct pkt_message *m, enum pkt_type answer, int *ret_fd)
+{
+	long r = UT_SYS(SYS_sendto, fd, m, pkt_length(m->head.type), MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+
+	*ret_fd = -1;
+	return r < 0 ? (int)r : receive_answer(fd, answer, m, ret_fd);
 }
 
 static int map_page(const struct pkt_page **ret, int fd)
@@ -71,9 +80,7 @@ static int exchange(int fd, const struct fabric_place *where, struct pkt_welcome
 	m.u.hello.version = PKT_VERSION;
 	m.u.hello.port = where->port;
 	snprintf(m.u.hello.node, sizeof(m.u.hello.node), "%s", where->node);
-	r = (int)UT_SYS(SYS_sendto, fd, &m, pkt_length(PKT_HELLO), MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
-	if (r >= 0)
-		r = receive_welcome(fd, &m, &page);
+	r = ask(fd, &m, PKT_WELCOME, &page);
 	if (r == 0 && m.u.welcome.err) {
 		snprintf(why, FABRIC_WHY_MAX, "%s", m.u.welcome.why);
 		ut_close_fd(&page);
@@ -97,4 +104,21 @@ int fabric_greet(const struct fabric_place *where, struct pkt_welcome *ret, cons
 	if (r < 0)
 		ut_close_fd(&fd);
 	return r < 0 ? r : fd;
+}
+
+int fabric_socket(const char *fabric, enum pkt_socket_kind kind, uint32_t *ret_uid)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_ASK_SOCKET), .u.ask_socket = { PKT_VERSION, kind } };
+	int fd = fsk_connect(fabric, PKT_SOCKET), made, r;
+
+	if (fd < 0)
+		return -ENETDOWN;
+	r = ask(fd, &m, PKT_MADE, &made);
+	ut_close_fd(&fd);
+	if (r == 0 && (m.u.made.err || made < 0)) {
+		r = m.u.made.err ? m.u.made.err : -EPROTO;
+		ut_close_fd(&made);
+	}
+	*ret_uid = m.u.made.uid;
+	return r == 0 ? made : r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE ? -ENETDOWN : r;
 }

@@ -20,6 +20,8 @@ static const struct {
 	[PKT_FOUND] = { sizeof(struct pkt_found), false, true },
 	[PKT_COUNT] = { sizeof(struct pkt_count), true, false },
 	[PKT_COUNTED] = { sizeof(struct pkt_counted), false, true },
+	[PKT_ASK_SOCKET] = { sizeof(struct pkt_ask_socket), true, false },
+	[PKT_MADE] = { sizeof(struct pkt_made), false, true },
 };
 
 size_t pkt_length(enum pkt_type type)
@@ -53,6 +55,10 @@ static bool is_sound(const struct pkt_message *m)
 		return m->u.group.mgid[0] == 0xff;
 	case PKT_ROUTE:
 		return m->u.route.sl < 16;
+	case PKT_ASK_SOCKET:
+		return m->u.ask_socket.kind == PKT_SOCKET_MAIL || m->u.ask_socket.kind == PKT_SOCKET_OWNERS;
+	case PKT_MADE:
+		return m->u.made.err <= 0;
 	default:
 		return true;
 	}

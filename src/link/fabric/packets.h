@@ -19,6 +19,12 @@
  *	                                 <-    FOUND    the port that has it
  *	                                 <-    MEMBERS  another process has come to the port, or left it
  *
+ * A connection may begin with ASK_SOCKET in place of HELLO: a node may have a network namespace of its own, and names of
+ * abstract sockets (host/) are those of one. All processes of a fabric have them in the fabric process's:
+ *
+ *	ASK_SOCKET  kind                 ->
+ *	                                 <-    MADE     with the descriptor of a socket; the connection ends
+ *
  * A train has packets from LRH to ICRC; all but the last have `seg` bytes. VCRCs are left out, since nothing on this
  * way damages bytes. Senders to a process that reads slowly are held (tools/fabric/adapters.h).
  *
@@ -34,7 +40,7 @@
 #include <stdint.h>
 
 #define PKT_MAGIC 0x4450466bu
-#define PKT_VERSION 3
+#define PKT_VERSION 4
 #define PKT_SOCKET "data"       /* in the fabric's directory */
 #define PKT_NAME_MAX 64         /* of a node, with the final NUL */
 #define PKT_WHY_MAX 240
@@ -59,6 +65,8 @@ enum pkt_type {
 	PKT_FOUND,
 	PKT_COUNT,
 	PKT_COUNTED,
+	PKT_ASK_SOCKET,
+	PKT_MADE,
 	PKT_TYPES
 };
 
@@ -80,6 +88,7 @@ struct pkt_welcome {
 	uint32_t rsv;
 	uint64_t instance;      /* random, of this run of the fabric process */
 	uint64_t guid;          /* of the port */
+	uint64_t net;           /* inode of the fabric process's network namespace; 0: not known */
 	char why[PKT_WHY_MAX];  /* sentence */
 };
 
@@ -126,6 +135,22 @@ struct pkt_counted {
 	uint32_t n, rsv;
 };
 
+enum pkt_socket_kind {
+	PKT_SOCKET_MAIL = 1,    /* unix(7), datagrams */
+	PKT_SOCKET_OWNERS,      /* sock_diag(7) */
+};
+
+struct pkt_ask_socket {
+	uint32_t version;
+	uint32_t kind;          /* enum pkt_socket_kind */
+};
+
+/* With the descriptor, if err is 0. */
+struct pkt_made {
+	int32_t err;            /* 0 or a negative errno */
+	uint32_t uid;           /* of the user, as the fabric process's user namespace has it */
+};
+
 struct pkt_message {
 	struct pkt_head head;
 	union {
@@ -139,6 +164,8 @@ struct pkt_message {
 		struct pkt_found found;
 		struct pkt_count count;
 		struct pkt_counted counted;
+		struct pkt_ask_socket ask_socket;
+		struct pkt_made made;
 	} u;
 };
 

@@ -45,6 +45,8 @@ struct fabric_link {
 	struct fabric_routes routes;
 	struct host_addr at;       /* the port's one address; in host.addrs when it is claimed */
 	struct host_port data, timer;
+	char fabric[PKT_NAME_MAX]; /* its name */
+	bool is_elsewhere;         /* the fabric process is in another network namespace */
 	bool gone;                 /* the fabric process has ended */
 	uint64_t full_since;       /* the data socket is full; 0: it is not */
 	const struct pkt_page *page;

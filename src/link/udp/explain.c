@@ -3,6 +3,7 @@
 
 #include "host/owners.h"
 #include "host/slot.h"
+#include "link/udp/locals.h"
 #include "util/ip.h"
 
 #include <errno.h>
@@ -52,7 +53,7 @@ static void scan(const char *path, const uint8_t addr[16], uint16_t port, struct
 /* Slots that cannot be claimed although the port is free. */
 static bool explain_names(const uint8_t addr[16], uint16_t port, uint32_t uid, char *ret, size_t size)
 {
-	struct host h = { .port = port, .uid = uid };
+	struct host h = { .user = &udp_host_user, .port = port, .uid = uid };
 	struct host_owners o;
 
 	if (host_owners(&h, addr, 0, &o) < 0 || !o.n_foreign)

@@ -126,6 +126,7 @@ static void deadline(struct host *h)
 
 const struct host_user udp_host_user = {
 	.members = members, .member_died = member_died, .moved = moved, .deadline = deadline,
+	.socket = host_socket_here,
 };
 
 static int open_local(struct udp_link *u, struct udp_local *lo)

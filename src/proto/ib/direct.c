@@ -302,7 +302,8 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	unsigned need = right_for(w->opcode);
 
 	return need && w->length && w->length <= q->port->dev->max_msg_sz && !w->started &&
-	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
+	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic) &&
+	       (need != IBV_ACCESS_REMOTE_ATOMIC || q->port->chan->n_attached);
 }
 
 /* Returns true if no request of the queue is unacknowledged, and w is the oldest one. */
@@ -343,7 +344,7 @@ static __attribute__((noinline)) void show(struct ibp_qp *q, struct eng_swqe *w)
 	struct link_tap_access x = {
 		.flow = &q->conn.path.chan, .compare_add = w->atomic.compare_add, .swap = w->atomic.swap,
 		.data = shm->iov, .n_data = 1, .length = (uint32_t)w->length, .stores = shm->stored,
-		.atomic = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.atomic = ibp_is_atomic(w->opcode),
 	};
 
 	ibp_header_put(x.header, (struct ibp_header){

@@ -35,6 +35,11 @@ static inline bool ibp_may_be_direct(uint8_t opcode)
 	return ops >> opcode & 1;
 }
 
+static inline bool ibp_is_atomic(uint8_t opcode)
+{
+	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 /* Returns false if the queue pair has no direct access now, whatever the request. */
 static inline bool ibp_direct_is_open(const struct ibp_qp *q)
 {

@@ -193,6 +193,39 @@ static inline bool post_wire(struct ibp_qp *q, struct eng_swqe *w)
 	return true;
 }
 
+/* An atomic within the host: its operands are the payload. */
+static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_swqe *w, bool more)
+{
+	bool swaps = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+	const uint64_t operands[2] = {
+		swaps ? w->atomic.swap : w->atomic.compare_add, swaps ? w->atomic.compare_add : 0,
+	};
+	struct ibp_req *r = &q->conn.req;
+	struct shm_channel *chan = q->port->chan;
+	struct eng_dev *dev = q->port->dev;
+	uint32_t peer_psn = r->peer_psn;
+	struct shm_post m;
+
+	if (!is_usual(r, w, LOCAL) || !ibp_req_depth_free(q))
+		return false;
+	put_local_header(q, w, swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD, m.header);
+	m.data = operands;
+	m.bytes = swaps ? sizeof(operands) : sizeof(operands[0]);
+	m.more = wait_for_more(&q->port->shm, more);
+	m.quiet = false;
+	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+		return false;
+	ibp_req_depth_use(r, r->psn_next);
+	ibp_req_number(q, w);
+	r->peer_psn = peer_psn;
+	r->ring_end = m.end;
+	ibp_show_sent(q, 0, IBP_BY_RING);
+	eng_dev_held(dev);
+	dev->counters[ENG_C_tx_pkts]++;
+	dev->counters[ENG_C_local_tx]++;
+	return true;
+}
+
 /* Returns how many of at most `most` requests have left. more: others follow them. */
 static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool more, const bool local)
 {
@@ -203,6 +236,9 @@ static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool
 		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 		int opcode = opcode_of(w, local);
 
+		if (local && opcode < 0 && ibp_is_atomic(w->opcode) &&
+		    post_atomic(q, w, more || q->send.cur + 1 != tail))
+			continue;
 		if (opcode < 0 || !is_usual(r, w, local) ||
 		    !(local ? post_local(q, w, (uint8_t)opcode, more || q->send.cur + 1 != tail)
 			    : post_wire(q, w)))
@@ -217,7 +253,7 @@ static __attribute__((noinline)) bool ack_first(struct ibp_qp *q, uint32_t tail)
 	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 
 	if (q->send.cur == tail || (w->opcode != IBV_WR_RDMA_WRITE && w->opcode != IBV_WR_RDMA_WRITE_WITH_IMM &&
-				    ibp_resp_may_ack_along(q)))
+				    !ibp_is_atomic(w->opcode) && ibp_resp_may_ack_along(q)))
 		return true;
 	return ibp_resp_ack_first(q);
 }
@@ -309,28 +345,16 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 		if (left < 0)
 			return false;
 		q->conn.req.psn_una = psn_add(w->last_psn, 1);
-		eng_send_done(q->qp, ENG_OK);
+		eng_send_end(q->qp, w, ENG_OK);
 	} while (left && !q->conn.req.slow);
 	return true;
 }
 
-/*
- * Returns false if the full rules are to take the acknowledgement: requests that were completed
- * stay complete, and the rest of it is the same acknowledgement. A READ at the head of the queue
- * stops it.
- */
-static bool acknowledged(struct ibp_qp *q, uint32_t psn)
+static inline void progressed(struct ibp_qp *q, uint32_t before)
 {
 	struct ibp_req *r = &q->conn.req;
-	uint32_t before = r->psn_una;
 	const struct eng_swqe *next;
 
-	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
-		return false;
-	if (psn_diff(psn, before) < 0)
-		return true; /* acknowledged before */
-	if (!complete(q, psn))
-		return false;
 	r->retry_left = q->qp->attr.retry_cnt;
 	r->rnr_left = q->qp->attr.rnr_retry;
 	r->deadline = UT_NEVER;
@@ -345,6 +369,63 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 		ibp_req_complete(q);
 	if (q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed))
 		ibp_activate(q);
+}
+
+/*
+ * Returns false if the full rules are to take the acknowledgement: requests that were completed
+ * stay complete, and the rest of it is the same acknowledgement. A READ or atomic at the head of the queue
+ * stops it.
+ */
+static bool acknowledged(struct ibp_qp *q, uint32_t psn)
+{
+	struct ibp_req *r = &q->conn.req;
+	uint32_t before = r->psn_una;
+
+	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
+		return false;
+	if (psn_diff(psn, before) < 0)
+		return true; /* acknowledged before */
+	if (!complete(q, psn))
+		return false;
+	progressed(q, before);
+	return true;
+}
+
+/* The value that the word had goes to the requester's memory. */
+static inline bool store_answer(struct ibp_qp *q, const struct eng_swqe *w, uint64_t value)
+{
+	struct ibp_shm *shm = &q->port->shm;
+	int n;
+
+	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, sizeof(value), true, shm->iov, IBP_SHM_PIECES);
+	return n > 0 && ut_stage_store_user(&shm->stage, (const uint8_t *)&value, sizeof(value), shm->iov, n) ==
+				sizeof(value);
+}
+
+/* The answer to the oldest request, an atomic; it acknowledges the requests before it. */
+static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
+{
+	struct ibp_req *r = &q->conn.req;
+	uint32_t psn = n->psn & IBP_PSN_MASK;
+	const struct eng_swqe *w;
+	uint64_t value;
+
+	if (n->syndrome != WIRE_SYN_ACK || m->len != SHM_CHANNEL_HEADER_BYTES + sizeof(value) ||
+	    !may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0 || psn_diff(psn, r->psn_una) < 0)
+		return false;
+	if (psn != r->psn_una && (!acknowledged(q, psn_add(psn, IBP_PSN_MASK)) || r->slow))
+		return false;
+	w = eng_ring_head(&q->qp->sq);
+	if (!w || !w->started || w->done || !ibp_is_atomic(w->opcode) || psn != r->psn_una || w->first_psn != psn)
+		return false;
+	memcpy(&value, m->data + SHM_CHANNEL_HEADER_BYTES, sizeof(value));
+	if (!store_answer(q, w, value))
+		return false;
+	r->psn_una = psn_add(psn, 1);
+	ibp_req_depth_settle(r);
+	eng_send_end(q->qp, w, ENG_OK);
+	progressed(q, psn);
 	return true;
 }
 
@@ -421,11 +502,82 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 	return true;
 }
 
+/* Returns false if the answer has not left. */
+static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
+{
+	const uint64_t value = e->orig;
+	struct ibp_port *port = q->port;
+	struct eng_dev *dev = port->dev;
+	struct shm_channel *chan = port->chan;
+	struct shm_post m;
+
+	ibp_header_put(m.header, (struct ibp_header){
+		.opcode = WIRE_RC_ATOMIC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
+		.syndrome = WIRE_SYN_ACK, .psn = e->first_psn, .dest_qpn = q->qp->attr.dest_qp_num,
+		.src_qpn = q->qp->qpn, .length = e->msn,
+	});
+	m.data = &value;
+	m.bytes = sizeof(value);
+	m.more = m.quiet = false;
+	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+		return false;
+	ibp_show_sent(q, 0, IBP_BY_RING);
+	eng_dev_held(dev);
+	dev->counters[ENG_C_tx_pkts]++;
+	dev->counters[ENG_C_local_tx]++;
+	return true;
+}
+
 static inline bool is_next(const struct ibp_resp *r, const struct ibp_header *n, uint32_t len)
 {
 	return may_receive(r, LOCAL) && (n->psn & IBP_PSN_MASK) == r->epsn &&
 	       (uint32_t)__builtin_ctz(r->mtu) == n->unit && len <= IBP_SHM_COPY &&
 	       !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
+}
+
+/* Answers before it have left, so that its own may leave at once. */
+static bool execute_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
+{
+	struct ibp_shm *shm = &q->port->shm;
+	struct wire_ib_packet p = { .opcode = n->opcode, .va = n->va, .rkey = n->rkey };
+	bool owed = q->conn.resp.ack_due;
+	uint64_t operands[2] = { 0 };
+	struct ibp_rdres *e;
+
+	eng_dev_held(q->port->dev);
+	/* A guessed key is counted once, by the responder's full rules, which refuse it. */
+	if (len != ibp_shm_atomic_bytes(n->opcode) || !eng_mkey_get(q->port->dev, n->rkey) || ibp_resp_has_work(q) ||
+	    shm->say_plain)
+		return false;
+	memcpy(operands, shm->data, len);
+	p.swap_add = operands[0];
+	p.compare = operands[1];
+	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	if (ibp_resp_atomic(q, &p, &shm->stage, 0, &e) != ENG_OK)
+		return false;
+	if (owed)
+		ibp_resp_acked(q);
+	if (post_answer(q, e))
+		e->pending = false;
+	else
+		ibp_activate(q);
+	return true;
+}
+
+static bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
+{
+	uint32_t len = m->len - SHM_CHANNEL_HEADER_BYTES;
+	struct ibp_shm *shm = &q->port->shm;
+	bool done;
+
+	if (!is_next(&q->conn.resp, n, len))
+		return false;
+	shm->rx = m;
+	shm->data = m->data + SHM_CHANNEL_HEADER_BYTES;
+	shm->n_from = 0;
+	done = execute_atomic(q, n, len);
+	shm->rx = NULL;
+	return done;
 }
 
 static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header *n,
@@ -460,23 +612,38 @@ static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header 
 	return done;
 }
 
+/* Returns the queue pair that a message of its peer is for, or NULL. */
+static inline struct ibp_qp *receiver(struct ibp_port *port, const struct shm_message *m, const struct ibp_header *n)
+{
+	struct eng_qp *qp;
+	struct ibp_qp *q;
+
+	eng_dev_held(port->dev);
+	qp = eng_qp_find(port->dev, n->dest_qpn & IBP_PSN_MASK);
+	if (!qp)
+		return NULL;
+	q = ibp_qp(qp);
+	return (n->src_qpn & IBP_PSN_MASK) == qp->attr.dest_qp_num &&
+			       ibp_path_admits_message(&q->conn.path, m->src, m->dst) ? q : NULL;
+}
+
+static inline void taken(struct ibp_port *port, struct ibp_qp *q, const struct shm_message *m, uint8_t opcode)
+{
+	ibp_show_received(q, opcode, m->len - SHM_CHANNEL_HEADER_BYTES);
+	q->conn.heard = port->now;
+}
+
 static inline bool take_message(struct ibp_port *port, const struct shm_message *m)
 {
 	struct ibp_header n;
-	struct eng_qp *qp;
 	struct ibp_qp *q;
 	bool done = false;
 
 	if (m->len < SHM_CHANNEL_HEADER_BYTES)
 		return false;
 	n = ibp_header_get(m->data);
-	eng_dev_held(port->dev);
-	qp = eng_qp_find(port->dev, n.dest_qpn & IBP_PSN_MASK);
-	if (!qp)
-		return false;
-	q = ibp_qp(qp);
-	if ((n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num ||
-	    !ibp_path_admits_message(&q->conn.path, m->src, m->dst))
+	q = receiver(port, m, &n);
+	if (!q)
 		return false;
 	switch (n.opcode) {
 	case WIRE_RC_ACKNOWLEDGE:
@@ -492,10 +659,30 @@ static inline bool take_message(struct ibp_port *port, const struct shm_message 
 	default:
 		break;
 	}
-	if (done) {
-		ibp_show_received(q, n.opcode, m->len - SHM_CHANNEL_HEADER_BYTES);
-		q->conn.heard = port->now;
-	}
+	if (done)
+		taken(port, q, m, n.opcode);
+	return done;
+}
+
+/* A function of its own, which reads the header by itself, so that Sends find theirs in registers. */
+static __attribute__((noinline)) bool take_atomic_or_answer(struct ibp_port *port, const struct shm_message *m)
+{
+	struct ibp_header n;
+	struct ibp_qp *q;
+	bool done = false;
+
+	if (m->len < SHM_CHANNEL_HEADER_BYTES)
+		return false;
+	n = ibp_header_get(m->data);
+	q = receiver(port, m, &n);
+	if (!q)
+		return false;
+	if (n.opcode == WIRE_RC_ATOMIC_ACKNOWLEDGE)
+		done = take_answer(q, &n, m);
+	else if (n.opcode == WIRE_RC_COMPARE_SWAP || n.opcode == WIRE_RC_FETCH_ADD)
+		done = take_atomic(q, &n, m);
+	if (done)
+		taken(port, q, m, n.opcode);
 	return done;
 }
 
@@ -505,7 +692,7 @@ int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 	int done = 0;
 
 	eng_dev_held(dev);
-	while (done < n && take_message(port, &m[done]))
+	while (done < n && (take_message(port, &m[done]) || take_atomic_or_answer(port, &m[done])))
 		dev->counters[ENG_C_rx_bytes] += m[done++].len;
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;

@@ -12,7 +12,6 @@
 _Static_assert(IBP_HEADER_WORDS * 8 == SHM_CHANNEL_HEADER_BYTES, "it is what the link carries");
 
 #define STAGE_BYTES (SHM_CHANNEL_MAX + 4096u)
-#define ATOMIC_BYTES 16u
 
 int ibp_shm_init(struct ibp_port *port)
 {
@@ -157,8 +156,9 @@ static int put_payload(struct ibp_qp *q, const struct wire_ib_packet *p, int n, 
 
 	if (wire_ib_shape(p->opcode)->flags & WIRE_F_ATOMIC) {
 		word[0] = p->swap_add;
-		word[1] = p->compare;
-		return ATOMIC_BYTES;
+		if (ibp_shm_atomic_bytes(p->opcode) > sizeof(*word))
+			word[1] = p->compare;
+		return (int)ibp_shm_atomic_bytes(p->opcode);
 	}
 	if (!p->payload_len)
 		return 0;
@@ -272,14 +272,14 @@ static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint
 static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_packet *p)
 {
 	uint32_t len = shm->rx->len - SHM_CHANNEL_HEADER_BYTES;
-	uint64_t word[2];
+	uint64_t word[2] = { 0 };
 
 	shm->n_from = 0;
 	shm->data = shm->rx->data + SHM_CHANNEL_HEADER_BYTES;
 	if (p->shape->flags & WIRE_F_ATOMIC) {
-		if (len != ATOMIC_BYTES)
+		if (len != ibp_shm_atomic_bytes(p->opcode))
 			return false;
-		memcpy(word, shm->data, sizeof(word));
+		memcpy(word, shm->data, len);
 		p->swap_add = word[0];
 		p->compare = word[1];
 		return true;

@@ -18,6 +18,7 @@
 #include "link/link.h"
 #include "proto/ib/framing.h"
 #include "util/stage.h"
+#include "wire/ib_opcode.h"
 
 #include <endian.h>
 #include <stdbool.h>
@@ -136,6 +137,13 @@ struct ibp_pieces {
 		uint64_t addr, length;
 	} v[];
 };
+
+/* Bytes behind the header of an atomic: swap and compare, or one number, which leaves the message in the ring's inline
+ * slot: what is added, or the answer's old value. */
+static inline uint32_t ibp_shm_atomic_bytes(uint8_t opcode)
+{
+	return opcode == WIRE_RC_COMPARE_SWAP || opcode == WIRE_XRC_COMPARE_SWAP ? 16 : 8;
+}
 
 #define IBP_SHM_PIECES 136 /* more than a gather list and a page list can have */
 #define IBP_SHM_COPY 4096u /* up to here the payload is copied */

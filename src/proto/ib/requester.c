@@ -105,10 +105,7 @@ static void progressed(struct ibp_qp *q)
 	r->retry_left = q->qp->attr.retry_cnt;
 	r->rnr_left = q->qp->attr.rnr_retry;
 	ibp_req_put(r, IBP_REQ_RECOVERING, false);
-	while (r->rd_count && psn_diff(r->psn_una, r->rd_last[r->rd_head]) > 0) {
-		r->rd_head = (r->rd_head + 1) % IBP_RD_ATOMIC;
-		r->rd_count--;
-	}
+	ibp_req_depth_settle(r);
 	if (!ibp_req_is(r, IBP_REQ_RNR_WAIT))
 		ibp_req_arm(q, ibp_req_outstanding(q) ? ibp_timeout_ns(q->qp->attr.timeout) : 0);
 	ibp_activate(q);
@@ -417,13 +414,6 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 	return STEP_NEXT;
 }
 
-static bool read_depth_free(const struct ibp_qp *q)
-{
-	uint32_t depth = q->qp->attr.max_rd_atomic;
-
-	return q->conn.req.rd_count < (depth < IBP_RD_ATOMIC ? depth : IBP_RD_ATOMIC);
-}
-
 /* Returns true if the packet at the cursor may leave now. n: the PSNs it uses. */
 static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 {
@@ -439,7 +429,7 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 	 * for the acknowledgement that no packet in flight may have asked for. */
 	if (flight && flight + n > r->window && r->since_ack != IBP_ASK_NOW)
 		return false;
-	if (is_read_or_atomic(w->opcode) && !read_depth_free(q))
+	if (is_read_or_atomic(w->opcode) && !ibp_req_depth_free(q))
 		return false;
 	if (q->send.pkt == 0 && (w->flags & IBV_SEND_FENCE) && !reads_done_before(q, q->send.cur))
 		return false;
@@ -540,11 +530,9 @@ static void advance(struct ibp_qp *q, struct eng_swqe *w, uint32_t psns, uint32_
 	if (psn_diff(r->psn_send, r->psn_next) > 0)
 		r->psn_next = r->psn_send;
 	if (is_read_or_atomic(w->opcode)) {
-		uint32_t slot = (r->rd_head + r->rd_count++) % IBP_RD_ATOMIC;
-
 		if (q->send.pkt && fresh)
 			r->ssn++; /* each piece of a READ is a message to the peer */
-		r->rd_last[slot] = psn_add(r->psn_send, IBP_PSN_MASK);
+		ibp_req_depth_use(r, psn_add(r->psn_send, IBP_PSN_MASK));
 	}
 	q->send.pkt += psns;
 	if (q->send.pkt == packets) {

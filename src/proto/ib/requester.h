@@ -45,6 +45,29 @@ static inline void ibp_req_number(struct ibp_qp *q, struct eng_swqe *w)
 	q->send.cur++;
 }
 
+/* Returns true if one more READ or atomic may be in flight. */
+static inline bool ibp_req_depth_free(const struct ibp_qp *q)
+{
+	uint32_t depth = q->qp->attr.max_rd_atomic;
+
+	return q->conn.req.rd_count < (depth < IBP_RD_ATOMIC ? depth : IBP_RD_ATOMIC);
+}
+
+/* A READ or atomic has left whose last PSN is this. */
+static inline void ibp_req_depth_use(struct ibp_req *r, uint32_t psn)
+{
+	r->rd_last[(r->rd_head + r->rd_count++) % IBP_RD_ATOMIC] = psn;
+}
+
+/* Those before psn_una are answered. */
+static inline void ibp_req_depth_settle(struct ibp_req *r)
+{
+	while (r->rd_count && psn_diff(r->psn_una, r->rd_last[r->rd_head]) > 0) {
+		r->rd_head = (r->rd_head + 1) % IBP_RD_ATOMIC;
+		r->rd_count--;
+	}
+}
+
 /* Takes a response: acknowledgement, NAK, data. */
 void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 /* Takes an acknowledgement that came with a request (IBP_HEADER_ACKS). */

@@ -299,7 +299,6 @@ static void publish(struct ibp_qp *q, struct ibp_rdres *e, uint32_t n)
 	r->epsn = psn_add(r->epsn, n);
 	/* The answer acknowledges all requests before it. */
 	r->ack_due = false;
-	ibp_activate(q);
 }
 
 static int do_read(struct ibp_qp *q, const struct wire_ib_packet *p)
@@ -327,6 +326,7 @@ static int do_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 				 .tx_bytes = p->dma_len,
 				 .pd = q->recv.pd };
 	publish(q, e, responses(q, p->dma_len));
+	ibp_activate(q);
 	return ENG_OK;
 }
 
@@ -341,12 +341,12 @@ static uint64_t execute_atomic(uint64_t *at, const struct wire_ib_packet *p)
 	return old;
 }
 
-static int do_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
+int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p, struct ut_stage *stage, size_t scratch,
+		    struct ibp_rdres **ret)
 {
 	struct ibp_rdres *e;
 	struct eng_mkey *mk;
 	struct iovec iov[2];
-	uint8_t *scratch;
 	uint64_t off;
 	int v;
 
@@ -364,12 +364,24 @@ static int do_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 	ibp_export(q, mk, p->rkey);
 	if (eng_mkey_iov(mk, off, 8, iov, 2) != 1 || ((uintptr_t)iov[0].iov_base & 7))
 		return ENG_V_RX_ALIGN;
-	if (!ut_stage_word(&q->port->train.stage, ibp_scratch(q->port, &scratch),
-			   iov[0].iov_base))
+	if (!ut_stage_word(stage, scratch, iov[0].iov_base))
 		return ENG_V_RX_FAULT;
 	*e = (struct ibp_rdres){ .atomic = true, .orig = execute_atomic(iov[0].iov_base, p) };
 	publish(q, e, 1);
+	*ret = e;
 	return ENG_OK;
+}
+
+static int do_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_rdres *e;
+	uint8_t *at;
+	size_t scratch = ibp_scratch(q->port, &at);
+	int v = ibp_resp_atomic(q, p, &q->port->train.stage, scratch, &e);
+
+	if (v == ENG_OK)
+		ibp_activate(q);
+	return v;
 }
 
 static struct ibp_rdres *find_entry(struct ibp_qp *q, uint32_t psn)

@@ -29,6 +29,10 @@ void ibp_resp_reset(struct ibp_qp *q);
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 /* Executes the next request in order. Returns ENG_OK, a verdict, IBP_RNR, IBP_AGAIN, IBP_DEFERRED or IBP_AWAY. */
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+/* Executes the next request in order, an atomic; `stage` tells which pages are present, and has 8 unused bytes at
+ * `scratch`. Returns a verdict, or ENG_OK with its entry, whose answer is pending, in *ret. */
+int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p, struct ut_stage *stage, size_t scratch,
+		    struct ibp_rdres **ret);
 /* Owes a NAK, after which the queue pair fails. */
 void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn);
 /* The READ response with this PSN, in a train, could not be read from memory. */
