@@ -164,10 +164,10 @@ int kdp_conn_make_qp(struct kdp_conn *c, struct kdp_ep *ep)
 	unsigned long flags;
 	int err;
 
-	if (c->closing || !kdp_ia_enter(c->ia))
+	/* the device cannot leave meanwhile: the detachment of ep closes c, and waits for the handler */
+	if (c->closing)
 		return -ENODEV;
 	err = make_qp(c, ep);
-	kdp_ia_leave(c->ia);
 	if (err)
 		return err;
 	spin_lock_irqsave(&ep->lock, flags);

@@ -247,12 +247,10 @@ static DAT_RETURN find_parts(struct kdp_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE
 /* Per-event notification by the sender's solicited flag does not exist in the kernel's completions. */
 static DAT_RETURN grant(struct kdp_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN_SUBTYPE arg, DAT_EP_ATTR *to)
 {
-	DAT_EP_ATTR most;
+	DAT_EP_ATTR most = kdp_ia_limits(ia);
 
-	if (!kdp_ia_enter(ia))
+	if (READ_ONCE(ia->removed))
 		return kdp_removed();
-	most = kdp_ia_limits(ia);
-	kdp_ia_leave(ia);
 	if (attr && attr->service_type == DPR_SERVICE_UD)
 		return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (attr && (attr->recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
@@ -277,7 +275,7 @@ DAT_RETURN kdp_ep_make(struct kdp_ia *ia, const struct kdp_parts *p, struct kdp_
 	if (srq)
 		kdp_use(&srq->obj);
 	if (kdp_queues_make(ep, attr)) {
-		kdp_obj_end(&ep->obj, false);
+		kdp_obj_drop(&ep->obj);
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	}
 	ep->parts = *p;

@@ -38,7 +38,10 @@ struct kdp_dto {
 	bool quiet;            /* no event on success */
 	bool notify;
 	int nsge;              /* of a receive that waits for the queue pair */
-	struct list_head free; /* of an SRQ */
+	DAT_DTO_COMPLETION_STATUS status; /* of a receive that has completed, and whether it invalidated `context` */
+	bool invalidated;
+	u32 context;
+	struct list_head link; /* of ep->held; free ones of an SRQ */
 };
 
 /* Records in posting order, a ring of a power of two. Completions come in this order. */
@@ -75,7 +78,7 @@ struct kdp_ep {
 	DAT_EVENT_NUMBER end_event;
 	bool end_data;             /* the event carries conn->in */
 	bool was_connected;
-	struct list_head held;     /* completions that must not overtake ESTABLISHED */
+	struct list_head held;     /* receives that have completed and must not overtake ESTABLISHED */
 	struct work_struct end;
 	DAT_COUNT taken, soft, hard; /* SRQ: receives taken and not reaped; marks */
 	bool soft_armed;

@@ -195,13 +195,17 @@ struct kdp_evd *kdp_evd_make(struct kdp_ia *ia, DAT_COUNT qlen, DAT_UPCALL_POLIC
 	spin_lock_init(&e->lock);
 	init_waitqueue_head(&e->idle);
 	mutex_init(&e->shape);
-	INIT_WORK(&e->work, work);
+	/* two classes for lockdep: a consumer's upcall may end the provider's own, whose work it waits for */
+	if (hidden)
+		INIT_WORK(&e->work, work);
+	else
+		INIT_WORK(&e->work, work);
 	e->flags = flags;
 	e->policy = policy;
 	if (upcall)
 		e->upcall = *upcall;
 	if (dpr_evring_init(&e->ring, qlen)) {
-		kdp_obj_end(&e->obj, false);
+		kdp_obj_drop(&e->obj);
 		return NULL;
 	}
 	return e;

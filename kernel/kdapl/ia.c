@@ -38,6 +38,7 @@ static void name_of(struct kdp_device *d)
 static struct kdp_device *add_port(struct ib_device *ib, u32 port)
 {
 	struct kdp_device *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	DAT_RETURN ret;
 
 	if (!d)
 		return NULL;
@@ -54,8 +55,12 @@ static struct kdp_device *add_port(struct ib_device *ib, u32 port)
 	mutex_lock(&devices_lock);
 	list_add_tail(&d->link, &devices);
 	mutex_unlock(&devices_lock);
-	if (dat_registry_add_provider(&d->table, &d->info))
+	ret = dat_registry_add_provider(&d->table, &d->info);
+	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_ALREADY_REGISTERED)
 		pr_warn("kdapl: the name %s is taken: this adapter has no entry; remove the other provider of that name\n",
+			d->info.ia_name);
+	else if (ret)
+		pr_warn("kdapl: no memory for the entry %s: this adapter has none; free memory and load kdapl again\n",
 			d->info.ia_name);
 	return d;
 }
@@ -251,37 +256,44 @@ static int no_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/* Does rdma_cm give this address to this port? */
-static bool is_ours(struct kdp_ia *ia, struct sockaddr_storage *ss)
+/* Does rdma_cm give this address to this port? Returns 1, 0 or a negative errno. */
+static int is_ours(struct kdp_ia *ia, struct sockaddr_storage *ss)
 {
 	struct rdma_cm_id *id = rdma_create_id(&init_net, no_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
-	bool ours;
+	int ours;
 
 	if (IS_ERR(id))
-		return false;
-	ours = !rdma_bind_addr(id, (struct sockaddr *)ss) && id->device == ia->ib && id->port_num == ia->dev->port;
+		return PTR_ERR(id);
+	ours = rdma_bind_addr(id, (struct sockaddr *)ss);
+	if (!ours)
+		ours = id->device == ia->ib && id->port_num == ia->dev->port;
+	else if (ours != -ENOMEM)
+		ours = 0;
 	rdma_destroy_id(id);
 	return ours;
 }
 
-unsigned int kdp_ia_addresses(struct kdp_ia *ia, struct sockaddr_storage to[KDP_ADDRESSES])
+int kdp_ia_addresses(struct kdp_ia *ia, struct sockaddr_storage to[KDP_ADDRESSES])
 {
 	struct sockaddr_storage *list = kcalloc(4 * KDP_ADDRESSES, sizeof(*list), GFP_KERNEL);
-	unsigned int n = 0, kept = 0, i;
+	unsigned int n = 0, i;
 	struct net_device *dev;
+	int kept = 0, ours = 0;
 
 	if (!list)
-		return 0;
+		return -ENOMEM;
 	rcu_read_lock();
 	for_each_netdev_rcu(&init_net, dev)
 		if (!(dev->flags & IFF_LOOPBACK))
 			addresses_of(dev, list, &n);
 	rcu_read_unlock();
-	for (i = 0; i < n && kept < KDP_ADDRESSES; i++)
-		if (is_ours(ia, &list[i]))
+	for (i = 0; i < n && kept < KDP_ADDRESSES && ours >= 0; i++) {
+		ours = is_ours(ia, &list[i]);
+		if (ours > 0)
 			to[kept++] = list[i];
+	}
 	kfree(list);
-	return kept;
+	return ours < 0 ? ours : kept;
 }
 
 /* --- asynchronous events --- */
@@ -396,6 +408,7 @@ const struct kdp_class kdp_ia_class = {
 static DAT_RETURN open_device(struct kdp_ia *ia)
 {
 	struct sockaddr_storage list[KDP_ADDRESSES];
+	int n;
 
 	ia->ib = ia->dev->ib;
 	ia->attrs = ia->ib->attrs;
@@ -408,7 +421,13 @@ static DAT_RETURN open_device(struct kdp_ia *ia)
 		ia->pd = NULL;
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN);
 	}
-	if (kdp_ia_addresses(ia, list))
+	n = kdp_ia_addresses(ia, list);
+	if (n < 0) {
+		ib_dealloc_pd(ia->pd);
+		ia->pd = NULL;
+		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	}
+	if (n)
 		ia->addr = list[0];
 	INIT_IB_EVENT_HANDLER(&ia->events, ia->ib, on_event);
 	ib_register_event_handler(&ia->events);
@@ -494,11 +513,12 @@ static bool in_use(struct kdp_ia *ia)
 {
 	struct kdp_obj *o;
 	bool found = false;
+	unsigned long flags;
 
-	spin_lock_bh(&ia->lock);
+	spin_lock_irqsave(&ia->lock, flags);
 	list_for_each_entry(o, &ia->objs, of_ia)
 		found |= is_counted(ia, o);
-	spin_unlock_bh(&ia->lock);
+	spin_unlock_irqrestore(&ia->lock, flags);
 	return found;
 }
 

@@ -4,8 +4,9 @@
  * the device does. A struct kdp_ia is an open one.
  *
  * When the device leaves, `removed` is set, and every object of the IA gives back what belongs to the device. Calls that
- * make something of the device hold `gate` for reading and look at `removed`; `gate` is written to for an instant, so
- * it may be taken in handlers of the connection manager.
+ * make something of the device hold `gate` for reading and look at `removed`. No handler of the connection manager
+ * takes it, and no id is made or destroyed under it: what handlers make belongs to an object that is in the list
+ * already, whose detachment waits for them.
  */
 #ifndef KDAPL_IA_H
 #define KDAPL_IA_H
@@ -83,8 +84,9 @@ void kdp_ia_async(struct kdp_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle,
 void kdp_ia_add_async(struct kdp_ia *ia, struct kdp_evd *evd);
 void kdp_ia_forget_async(struct kdp_ia *ia, struct kdp_evd *evd);
 
-/* Fills list with the addresses of the device's port that rdma_cm binds to; returns their number. May sleep. */
-unsigned int kdp_ia_addresses(struct kdp_ia *ia, struct sockaddr_storage list[KDP_ADDRESSES]);
+/* Fills list with the addresses of the device's port that rdma_cm binds to; returns their number, or a negative errno.
+ * May sleep. */
+int kdp_ia_addresses(struct kdp_ia *ia, struct sockaddr_storage list[KDP_ADDRESSES]);
 
 /* The limits of endpoints' attributes. */
 DAT_EP_ATTR kdp_ia_limits(const struct kdp_ia *ia);

@@ -12,6 +12,11 @@ static const struct kdp_class *const classes[] = {
 
 static struct kmem_cache *caches[DAT_HANDLE_TYPE_EXTENSION_BASE]; /* by type; constant after kdp_obj_init */
 
+/* For lockdep: an object ends others, of another type or hidden. So `life` is a class of its own for each. */
+static struct lock_class_key life_keys[DAT_HANDLE_TYPE_EXTENSION_BASE][2];
+/* The subclass of kdp_obj_drop: handlers of the connection manager call it, while ends wait for such handlers. */
+enum { LIFE_SEEN, LIFE_UNSEEN };
+
 /* A cache with a constructor is not merged with others, so its counts in slabinfo are those of this kind. */
 static void construct(void *p)
 {
@@ -48,6 +53,7 @@ void kdp_obj_exit(void)
 void *kdp_obj_new(struct kdp_ia *ia, const struct kdp_class *class, bool hidden)
 {
 	struct kdp_obj *o = kmem_cache_alloc(caches[class->type], GFP_KERNEL);
+	unsigned long flags;
 
 	if (!o)
 		return NULL;
@@ -59,12 +65,13 @@ void *kdp_obj_new(struct kdp_ia *ia, const struct kdp_class *class, bool hidden)
 	kref_init(&o->ref);
 	atomic_set(&o->uses, 0);
 	mutex_init(&o->life);
+	lockdep_set_class_and_name(&o->life, &life_keys[class->type][hidden], class->cache);
 	INIT_LIST_HEAD(&o->of_ia);
 	if (ia) {
 		kdp_obj_hold(&ia->obj);
-		spin_lock_bh(&ia->lock);
+		spin_lock_irqsave(&ia->lock, flags);
 		list_add_tail(&o->of_ia, &ia->objs);
-		spin_unlock_bh(&ia->lock);
+		spin_unlock_irqrestore(&ia->lock, flags);
 	}
 	WRITE_ONCE(o->alive, KDP_ALIVE);
 	return o;
@@ -90,11 +97,13 @@ void kdp_obj_put(struct kdp_obj *o)
 
 static void unlink(struct kdp_obj *o)
 {
+	unsigned long flags;
+
 	if ((struct kdp_obj *)o->ia == o)
 		return;
-	spin_lock_bh(&o->ia->lock);
+	spin_lock_irqsave(&o->ia->lock, flags);
 	list_del_init(&o->of_ia);
-	spin_unlock_bh(&o->ia->lock);
+	spin_unlock_irqrestore(&o->ia->lock, flags);
 }
 
 static void detach_locked(struct kdp_obj *o)
@@ -104,11 +113,11 @@ static void detach_locked(struct kdp_obj *o)
 	o->detached = true;
 }
 
-bool kdp_obj_end(struct kdp_obj *o, bool only_unused)
+static bool end(struct kdp_obj *o, bool only_unused, unsigned int subclass)
 {
 	bool mine;
 
-	mutex_lock(&o->life);
+	mutex_lock_nested(&o->life, subclass);
 	mine = o->alive == KDP_ALIVE && !(only_unused && atomic_read(&o->uses));
 	if (mine) {
 		WRITE_ONCE(o->alive, 0);
@@ -124,6 +133,16 @@ bool kdp_obj_end(struct kdp_obj *o, bool only_unused)
 	return true;
 }
 
+bool kdp_obj_end(struct kdp_obj *o, bool only_unused)
+{
+	return end(o, only_unused, LIFE_SEEN);
+}
+
+void kdp_obj_drop(struct kdp_obj *o)
+{
+	end(o, false, LIFE_UNSEEN);
+}
+
 void kdp_obj_detach(struct kdp_obj *o)
 {
 	mutex_lock(&o->life);
@@ -134,8 +153,9 @@ void kdp_obj_detach(struct kdp_obj *o)
 struct kdp_obj *kdp_obj_first(struct kdp_ia *ia, DAT_HANDLE_TYPE type, bool attached)
 {
 	struct kdp_obj *o, *found = NULL;
+	unsigned long flags;
 
-	spin_lock_bh(&ia->lock);
+	spin_lock_irqsave(&ia->lock, flags);
 	list_for_each_entry(o, &ia->objs, of_ia) {
 		/* an object whose end is under way is waited for by whoever detaches it */
 		/* objects of the provider's own end with what they belong to */
@@ -147,7 +167,7 @@ struct kdp_obj *kdp_obj_first(struct kdp_ia *ia, DAT_HANDLE_TYPE type, bool atta
 		found = o;
 		break;
 	}
-	spin_unlock_bh(&ia->lock);
+	spin_unlock_irqrestore(&ia->lock, flags);
 	return found;
 }
 

@@ -55,6 +55,8 @@ void *kdp_obj_new(struct kdp_ia *ia, const struct kdp_class *class, bool hidden)
 void kdp_obj_put(struct kdp_obj *o);
 /* Ends the handle. Returns false if it has ended, or if `only_unused` and there are uses. May sleep. */
 bool kdp_obj_end(struct kdp_obj *o, bool only_unused);
+/* Ends the handle of an object that no consumer has seen. May sleep; also in a handler of the connection manager. */
+void kdp_obj_drop(struct kdp_obj *o);
 /* The device leaves. May sleep. */
 void kdp_obj_detach(struct kdp_obj *o);
 /* Returns the oldest object of ia of that type, with a reference, that is alive; or, if `attached`, not

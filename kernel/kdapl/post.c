@@ -8,15 +8,6 @@
 #include "kdapl/srq.h"
 
 #include <linux/log2.h>
-#include <linux/slab.h>
-
-/* A completion that waits for ESTABLISHED. */
-struct held {
-	struct list_head link;
-	struct kdp_evd *evd;
-	DAT_EVENT ev;
-	bool notify;
-};
 
 /* --- queues --- */
 
@@ -106,48 +97,60 @@ static struct kdp_dto *next_record(struct kdp_ep *ep, struct kdp_queue *q, enum 
 
 /* --- completions --- */
 
-static void hold(struct kdp_ep *ep, struct kdp_evd *evd, const DAT_EVENT *ev, bool notify)
+/* The record of a receive is free again. */
+static void recv_free(struct kdp_ep *ep, struct kdp_dto *d)
 {
-	struct held *h = kmalloc(sizeof(*h), GFP_ATOMIC);
+	if (d->ep)
+		ep->rq.tail = d->index + 1;
+	else
+		kdp_srq_give_back(d);
+}
 
-	if (!h) {
-		ep->failed = true; /* a completion is lost: the connection ends as soon as it is there */
-		return;
+static void recv_event(struct kdp_ep *ep, const struct kdp_dto *d)
+{
+	DAT_EVENT ev;
+
+	dpr_op_event(&ev, DPR_OP_RECV, (DAT_HANDLE)ep, NULL, d->cookie, d->status, d->bytes);
+	if (d->invalidated) {
+		ev.event_data.dto_completion_event_data.operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		ev.event_data.dto_completion_event_data.rmr_context = d->context;
 	}
-	h->evd = evd;
-	h->ev = *ev;
-	h->notify = notify;
-	list_add_tail(&h->link, &ep->held);
+	if (ep->parts.recv)
+		kdp_evd_put(ep->parts.recv, &ev, d->notify || d->status != DAT_DTO_SUCCESS);
 }
 
 void kdp_held_release(struct kdp_ep *ep)
 {
-	struct held *h, *next;
+	struct kdp_dto *d, *next;
 
-	list_for_each_entry_safe(h, next, &ep->held, link) {
-		kdp_evd_put(h->evd, &h->ev, h->notify);
-		kfree(h);
+	list_for_each_entry_safe(d, next, &ep->held, link) {
+		list_del(&d->link);
+		recv_event(ep, d);
+		recv_free(ep, d);
 	}
-	INIT_LIST_HEAD(&ep->held);
 }
 
 void kdp_held_drop(struct kdp_ep *ep)
 {
-	struct held *h, *next;
+	struct kdp_dto *d, *next;
 
-	list_for_each_entry_safe(h, next, &ep->held, link)
-		kfree(h);
-	INIT_LIST_HEAD(&ep->held);
+	list_for_each_entry_safe(d, next, &ep->held, link) {
+		list_del(&d->link);
+		recv_free(ep, d);
+	}
 }
 
-static void put_event(struct kdp_ep *ep, struct kdp_evd *evd, DAT_EVENT *ev, bool notify)
+/* A receive has completed. Before ESTABLISHED it waits in its record, so that no memory is needed; behind the end of an
+ * attempt that event will not come. Called with ep->lock held. */
+static void received(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *wc)
 {
-	if (!evd)
-		return;
-	if (ep->early)
-		hold(ep, evd, ev, notify);
-	else
-		kdp_evd_put(evd, ev, notify);
+	d->status = dpr_status_of(wc->status);
+	d->bytes = wc->byte_len;
+	d->invalidated = wc->status == IB_WC_SUCCESS && (wc->wc_flags & IB_WC_WITH_INVALIDATE);
+	d->context = d->invalidated ? wc->ex.invalidate_rkey : 0;
+	list_add_tail(&d->link, &ep->held);
+	if (!ep->early || ep->state == DAT_EP_STATE_DISCONNECTED)
+		kdp_held_release(ep);
 }
 
 /* Regions and windows learn of their work requests. */
@@ -180,7 +183,8 @@ static void request_event(struct kdp_ep *ep, const struct kdp_dto *d, DAT_DTO_CO
 		return;
 	dpr_op_event(&ev, d->op, (DAT_HANDLE)ep, d->op == DPR_OP_BIND || d->op == DPR_OP_UNBIND ? d->rmr : NULL,
 		     d->cookie, status, d->bytes);
-	put_event(ep, ep->parts.request, &ev, d->notify || status != DAT_DTO_SUCCESS);
+	if (ep->parts.request)
+		kdp_evd_put(ep->parts.request, &ev, d->notify || status != DAT_DTO_SUCCESS);
 }
 
 static void request_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -204,18 +208,6 @@ static void request_done(struct ib_cq *cq, struct ib_wc *wc)
 	settle(&copy, wc->status == IB_WC_SUCCESS);
 	if (evd)
 		kdp_evd_kick(evd);
-}
-
-static void recv_event(struct kdp_ep *ep, DAT_DTO_COOKIE cookie, const struct ib_wc *wc, bool notify)
-{
-	DAT_EVENT ev;
-
-	dpr_op_event(&ev, DPR_OP_RECV, (DAT_HANDLE)ep, NULL, cookie, dpr_status_of(wc->status), wc->byte_len);
-	if (wc->status == IB_WC_SUCCESS && (wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
-		ev.event_data.dto_completion_event_data.operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		ev.event_data.dto_completion_event_data.rmr_context = wc->ex.invalidate_rkey;
-	}
-	put_event(ep, ep->parts.recv, &ev, notify);
 }
 
 /* The peer has connected although the connection manager has not said so yet: the passive side has everything; on the
@@ -244,8 +236,7 @@ static void recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_irqsave(&ep->lock, flags);
 	was_early = ep->early;
 	arrived_early(ep, wc);
-	ep->rq.tail = d->index + 1;
-	recv_event(ep, d->cookie, wc, d->notify || wc->status != IB_WC_SUCCESS);
+	received(ep, d, wc);
 	judge(ep, wc->status);
 	evd = ep->parts.recv;
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -255,7 +246,7 @@ static void recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdp_evd_kick(evd);
 }
 
-void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_srq *srq, DAT_DTO_COOKIE cookie, const struct ib_wc *wc)
+void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *wc)
 {
 	unsigned long flags;
 	bool soft;
@@ -263,7 +254,8 @@ void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_srq *srq, DAT_DTO_COOKIE cook
 	invalidated(ep, wc);
 	spin_lock_irqsave(&ep->lock, flags);
 	arrived_early(ep, wc);
-	recv_event(ep, cookie, wc, true);
+	d->notify = true;
+	received(ep, d, wc);
 	judge(ep, wc->status);
 	ep->taken++;
 	soft = ep->soft_armed && ep->soft != DAT_WATERMARK_INFINITE && ep->taken >= ep->soft;

@@ -20,12 +20,12 @@ u32 kdp_send_size(const struct kdp_ia *ia, const DAT_EP_ATTR *attr);
 int kdp_recv_hand_over(struct kdp_ep *ep);
 /* Completes the waiting receives as flushed. Called with ep->lock held; the caller kicks. */
 void kdp_recv_flush(struct kdp_ep *ep);
-/* Queues the completions that waited for ESTABLISHED. Called with ep->lock held; the caller kicks. */
+/* Queues the receives that waited for ESTABLISHED, or drops them. Called with ep->lock held; the caller kicks. */
 void kdp_held_release(struct kdp_ep *ep);
 void kdp_held_drop(struct kdp_ep *ep);
 
 /* A receive of an SRQ completed, for the endpoint of its queue pair. Softirq. */
-void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_srq *srq, DAT_DTO_COOKIE cookie, const struct ib_wc *wc);
+void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *wc);
 
 /* Posts FMR or LMR_INVALIDATE. */
 DAT_RETURN kdp_post_lmr(struct kdp_ep *ep, enum dpr_op op, struct kdp_lmr *l, DAT_DTO_COOKIE cookie,

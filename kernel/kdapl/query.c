@@ -148,6 +148,7 @@ DAT_RETURN kdp_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATTR
 			DAT_PROVIDER_ATTR_MASK mask, DAT_PROVIDER_ATTR *attr)
 {
 	struct kdp_ia *ia = kdp_ia_of(handle);
+	unsigned long flags;
 
 	if (!ia)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
@@ -160,9 +161,9 @@ DAT_RETURN kdp_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATTR
 	if (mask && !attr)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (async) {
-		spin_lock_bh(&ia->lock);
+		spin_lock_irqsave(&ia->lock, flags);
 		*async = ia->first ? (DAT_EVD_HANDLE)ia->first : DAT_EVD_OUT_OF_SCOPE;
-		spin_unlock_bh(&ia->lock);
+		spin_unlock_irqrestore(&ia->lock, flags);
 	}
 	if (ia_mask)
 		adapter(ia, ia_attr);

@@ -186,11 +186,14 @@ DAT_RETURN kdp_reg_run(struct kdp_pz *pz, struct kdp_lmr *l)
 	return ret;
 }
 
+/* The device may leave during a registration: its endpoints are detached before the zone, which ends the wait. */
 void kdp_reg_end(struct kdp_pz *pz)
 {
-	if (!pz->reg)
-		return;
-	atomic_add(2, &pz->obj.uses);
-	end(pz->reg);
-	pz->reg = NULL;
+	mutex_lock(&pz->reg_lock);
+	if (pz->reg) {
+		atomic_add(2, &pz->obj.uses);
+		end(pz->reg);
+		pz->reg = NULL;
+	}
+	mutex_unlock(&pz->reg_lock);
 }

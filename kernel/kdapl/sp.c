@@ -52,7 +52,7 @@ static void return_ep(struct kdp_ep *ep)
 	kdp_ep_apply(ep, DPR_DO_REJECT);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (ep->made_here)
-		kdp_obj_end(&ep->obj, false);
+		kdp_obj_drop(&ep->obj);
 	kdp_obj_put(&ep->obj);
 }
 
@@ -154,7 +154,7 @@ static bool offer(struct kdp_sp *sp, struct kdp_conn *c, const struct dpr_privat
 	cr->conn = c;
 	if (!kdp_evd_offer(sp->evd, &ev)) {
 		cr->conn = NULL;
-		kdp_obj_end(&cr->obj, false);
+		kdp_obj_drop(&cr->obj);
 		return false;
 	}
 	kdp_evd_kick(sp->evd);
@@ -168,9 +168,9 @@ static int on_request(struct kdp_sp *sp, struct rdma_cm_id *id, struct rdma_cm_e
 	struct dpr_private in = { .len = 0 }, out = { .len = 0 };
 	struct kdp_conn *c;
 
-	if (id->device != sp->obj.ia->ib || !kdp_ia_enter(sp->obj.ia))
+	/* a device that leaves destroys sp's listeners, which waits for this, and then detaches requests */
+	if (id->device != sp->obj.ia->ib || READ_ONCE(sp->obj.ia->removed))
 		return -ENODEV;
-	kdp_ia_leave(sp->obj.ia);
 	c = kdp_conn_new(sp->obj.ia, false);
 	if (!c)
 		return -ENOMEM;
@@ -358,12 +358,15 @@ static DAT_RETURN start(struct kdp_sp *sp, const struct args *a)
 	struct sockaddr_storage *list = kcalloc(KDP_ADDRESSES, sizeof(*list), GFP_KERNEL);
 	u16 port = a->qual ? dpr_qual_port(a->qual) : 0;
 	DAT_RETURN ret = DAT_SUCCESS;
-	unsigned int n;
+	unsigned int n = 0;
+	int found;
 
-	if (!list)
-		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	n = kdp_ia_addresses(sp->obj.ia, list);
-	if (a->ep)
+	found = list ? kdp_ia_addresses(sp->obj.ia, list) : -ENOMEM;
+	if (found < 0)
+		ret = DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	else
+		n = found;
+	if (!ret && a->ep)
 		ret = reserve(sp, a->ep);
 	if (!ret && a->address) {
 		ret = choose(sp, a->address, list, &n);
@@ -393,16 +396,16 @@ static DAT_RETURN make(struct kdp_ia *ia, const struct args *a, struct kdp_evd *
 		sp->flags = a->flags;
 		if (a->comm)
 			sp->comm = *a->comm;
-		mutex_lock(&sp->obj.life);
-		r = start(sp, a);
-		mutex_unlock(&sp->obj.life);
-	} else {
-		r = DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	}
 	kdp_ia_leave(ia);
-	if (sp && r)
+	if (!sp)
+		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	mutex_lock(&sp->obj.life);
+	r = sp->obj.detached ? kdp_removed() : start(sp, a);
+	mutex_unlock(&sp->obj.life);
+	if (r)
 		kdp_obj_end(&sp->obj, false);
-	if (!r)
+	else
 		*ret = sp;
 	return r;
 }
@@ -687,17 +690,19 @@ DAT_RETURN kdp_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID d
 static struct kdp_sp *find(struct kdp_ia *ia, DAT_CONN_QUAL qual)
 {
 	struct kdp_obj *o, *found = NULL;
+	unsigned long flags;
 
-	spin_lock_bh(&ia->lock);
+	spin_lock_irqsave(&ia->lock, flags);
 	list_for_each_entry(o, &ia->objs, of_ia) {
-		if (o->alive != KDP_ALIVE || o->hidden || ((struct kdp_sp *)o)->qual != qual ||
-		    (o->class->type != DAT_HANDLE_TYPE_PSP && o->class->type != DAT_HANDLE_TYPE_RSP))
+		if (o->alive != KDP_ALIVE || o->hidden ||
+		    (o->class->type != DAT_HANDLE_TYPE_PSP && o->class->type != DAT_HANDLE_TYPE_RSP) ||
+		    ((struct kdp_sp *)o)->qual != qual)
 			continue;
 		kdp_obj_hold(o);
 		found = o;
 		break;
 	}
-	spin_unlock_bh(&ia->lock);
+	spin_unlock_irqrestore(&ia->lock, flags);
 	return (struct kdp_sp *)found;
 }
 

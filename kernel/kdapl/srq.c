@@ -10,14 +10,22 @@ static void arrived(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdp_dto *d = container_of(wc->wr_cqe, struct kdp_dto, cqe);
 	struct kdp_conn *c = wc->qp->qp_context;
 	struct kdp_srq *s = d->srq;
-	DAT_DTO_COOKIE cookie = d->cookie;
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
-	list_add_tail(&d->free, &s->free);
 	s->available--;
 	spin_unlock_irqrestore(&s->lock, flags);
-	kdp_srq_arrived(c->ep, s, cookie, wc);
+	kdp_srq_arrived(c->ep, d, wc);
+}
+
+void kdp_srq_give_back(struct kdp_dto *d)
+{
+	struct kdp_srq *s = d->srq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	list_add_tail(&d->link, &s->free);
+	spin_unlock_irqrestore(&s->lock, flags);
 }
 
 static void on_event(struct ib_event *ev, void *context)
@@ -81,7 +89,7 @@ static int make(struct kdp_srq *s)
 	if (!s->dto)
 		return -ENOMEM;
 	for (i = 0; i < s->attr.max_recv_dtos; i++)
-		list_add_tail(&s->dto[i].free, &s->free);
+		list_add_tail(&s->dto[i].link, &s->free);
 	srq = ib_create_srq(s->pz->pd, &a);
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
@@ -160,7 +168,7 @@ DAT_RETURN kdp_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&s->lock, flags);
-	d = list_first_entry_or_null(&s->free, struct kdp_dto, free);
+	d = list_first_entry_or_null(&s->free, struct kdp_dto, link);
 	if (!d || s->available >= s->attr.max_recv_dtos) {
 		spin_unlock_irqrestore(&s->lock, flags);
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -171,7 +179,7 @@ DAT_RETURN kdp_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 	wr.wr_cqe = &d->cqe;
 	err = s->post ? ib_post_srq_recv(s->post, &wr, NULL) : -ENODEV;
 	if (!err) {
-		list_del(&d->free);
+		list_del(&d->link);
 		s->available++;
 	}
 	spin_unlock_irqrestore(&s->lock, flags);

@@ -23,6 +23,9 @@ static inline struct kdp_srq *kdp_srq_of(DAT_HANDLE h)
 	return kdp_obj_of(h, DAT_HANDLE_TYPE_SRQ);
 }
 
+/* The record of a receive whose completion is queued is free again. Any context. */
+void kdp_srq_give_back(struct kdp_dto *d);
+
 DAT_RETURN kdp_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *srq);
 DAT_RETURN kdp_srq_free(DAT_SRQ_HANDLE srq);
 DAT_RETURN kdp_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie);

@@ -63,8 +63,11 @@ static int thread_main(void *arg)
 		kfree(t);
 	else
 		smp_store_release(&t->done, true);
+	/* under the lock, for kdt_session_end frees s as soon as it has seen the last thread go */
+	spin_lock(&s->lock);
 	atomic_dec(&s->threads);
 	wake_up_all(&s->wq);
+	spin_unlock(&s->lock);
 	module_put_and_kthread_exit(0);
 }
 
@@ -381,6 +384,8 @@ void kdt_session_end(struct kdt_session *s)
 	WRITE_ONCE(s->stop, true);
 	wake_up_all(&s->wq);
 	wait_event_idle(s->wq, !atomic_read(&s->threads));
+	spin_lock(&s->lock);
+	spin_unlock(&s->lock);
 	list_for_each_entry_safe(w, next, &s->evds, link)
 		kfree(w);
 	kvfree(s->words);

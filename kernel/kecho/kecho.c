@@ -66,8 +66,10 @@ static void on_conn(DAT_PVOID unused, const DAT_EVENT *ev, DAT_BOOLEAN more)
 		dat_cr_accept(ev->event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL);
 		return;
 	}
-	if (ev->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+	if (ev->event_number != DAT_CONNECTION_EVENT_ESTABLISHED) {
 		complete_all(&ended);
+		complete(&step); /* nothing else will */
+	}
 	complete_all(&ready);
 }
 

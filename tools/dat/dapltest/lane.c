@@ -133,9 +133,15 @@ int dtt_lane_learn(struct dtt_lane *l)
 	return 0;
 }
 
+/*
+ * The end that connected sends first: over iWARP the other one must not (RFC 5044, 7.1.2), since its data may arrive
+ * together with its answer, for which siw refuses the connection.
+ */
 int dtt_lane_exchange(struct dtt_lane *l)
 {
-	return dtt_lane_advertise(l) != 0 ? -1 : dtt_lane_learn(l);
+	if (l->side == DTT_CLIENT)
+		return dtt_lane_advertise(l) != 0 ? -1 : dtt_lane_learn(l);
+	return dtt_lane_learn(l) != 0 ? -1 : dtt_lane_advertise(l);
 }
 
 char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op)
