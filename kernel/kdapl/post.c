@@ -9,11 +9,19 @@
 
 #include <linux/log2.h>
 
+/* Beside enum dpr_op: the provider's own Write of nothing. */
+enum { OP_NUDGE = DPR_OPS };
+
+static bool is_own(const struct kdp_dto *d)
+{
+	return d->op == DPR_OP_INVALIDATE || d->op == OP_NUDGE;
+}
+
 /* --- queues --- */
 
 u32 kdp_send_size(const struct kdp_ia *ia, const DAT_EP_ATTR *attr)
 {
-	return min_t(u32, 2 * (u32)attr->max_request_dtos, ia->attrs.max_qp_wr - 1);
+	return min_t(u32, 2 * (u32)attr->max_request_dtos, ia->attrs.max_qp_wr - KDP_OWN_REQUESTS);
 }
 
 static int queue_make(struct kdp_queue *q, u32 records, u32 most, u32 iov)
@@ -78,7 +86,7 @@ static struct kdp_dto *record(struct kdp_queue *q, u32 index)
 	return &q->dto[index & q->mask];
 }
 
-static struct kdp_dto *next_record(struct kdp_ep *ep, struct kdp_queue *q, enum dpr_op op, DAT_DTO_COOKIE cookie,
+static struct kdp_dto *next_record(struct kdp_ep *ep, struct kdp_queue *q, u8 op, DAT_DTO_COOKIE cookie,
 				   DAT_COMPLETION_FLAGS flags, u64 bytes, void (*done)(struct ib_cq *, struct ib_wc *))
 {
 	struct kdp_dto *d = record(q, q->head);
@@ -179,7 +187,7 @@ static void request_event(struct kdp_ep *ep, const struct kdp_dto *d, DAT_DTO_CO
 {
 	DAT_EVENT ev;
 
-	if (d->op == DPR_OP_INVALIDATE || (d->quiet && status == DAT_DTO_SUCCESS))
+	if (is_own(d) || (d->quiet && status == DAT_DTO_SUCCESS))
 		return;
 	dpr_op_event(&ev, d->op, (DAT_HANDLE)ep, d->op == DPR_OP_BIND || d->op == DPR_OP_UNBIND ? d->rmr : NULL,
 		     d->cookie, status, d->bytes);
@@ -197,7 +205,7 @@ static void request_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_irqsave(&ep->lock, flags);
 	copy = *d;
 	ep->sq.tail = d->index + 1;
-	if (d->op != DPR_OP_INVALIDATE)
+	if (!is_own(d))
 		ep->sq.used--;
 	request_event(ep, &copy, dpr_status_of(wc->status));
 	judge(ep, wc->status);
@@ -359,6 +367,21 @@ static DAT_RETURN issue(struct kdp_ep *ep, struct request *r, bool with_inv, int
 		kdp_obj_put(r->mem);
 	ep->sq.head = head;
 	return post_error(err);
+}
+
+void kdp_post_nudge(struct kdp_ep *ep)
+{
+	struct ib_rdma_wr r = { .wr = { .opcode = IB_WR_RDMA_WRITE, .send_flags = IB_SEND_SIGNALED } };
+	DAT_DTO_COOKIE none = { 0 };
+	struct kdp_dto *d;
+
+	if (!ep->qp || !ep->sq.dto || outstanding(&ep->sq) > ep->sq.mask)
+		return;
+	d = next_record(ep, &ep->sq, OP_NUDGE, none, DAT_COMPLETION_SUPPRESS_FLAG, 0, request_done);
+	r.wr.wr_cqe = &d->cqe;
+	ep->sq.head++;
+	if (ib_post_send(ep->qp, &r.wr, NULL))
+		ep->sq.head--;
 }
 
 /* Called with ep->lock held, which `flags` belong to; releases it. */
