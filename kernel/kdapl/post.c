@@ -116,7 +116,7 @@ static void recv_free(struct kdp_ep *ep, struct kdp_dto *d)
 
 static void recv_event(struct kdp_ep *ep, const struct kdp_dto *d)
 {
-	DAT_EVENT ev;
+	DAT_EVENT ev __uninitialized;
 
 	dpr_op_event(&ev, DPR_OP_RECV, (DAT_HANDLE)ep, NULL, d->cookie, d->status, d->bytes);
 	if (d->invalidated) {
@@ -185,7 +185,7 @@ static void judge(struct kdp_ep *ep, enum ib_wc_status status)
 
 static void request_event(struct kdp_ep *ep, const struct kdp_dto *d, DAT_DTO_COMPLETION_STATUS status)
 {
-	DAT_EVENT ev;
+	DAT_EVENT ev __uninitialized;
 
 	if (is_own(d) || (d->quiet && status == DAT_DTO_SUCCESS))
 		return;
@@ -389,7 +389,7 @@ static DAT_RETURN finish(struct kdp_ep *ep, struct request *r, bool with_inv, in
 			 unsigned long flags) __releases(&ep->lock)
 {
 	struct kdp_evd *evd = ep->parts.request;
-	struct kdp_dto flushed;
+	struct kdp_dto flushed __uninitialized;
 	bool is_flushed = false;
 
 	if (!ret) {
@@ -444,7 +444,7 @@ static DAT_RETURN post(DAT_EP_HANDLE handle, struct request *r, DAT_COUNT n, con
 		       const DAT_RMR_TRIPLET *remote)
 {
 	struct kdp_ep *ep = kdp_ep_of(handle);
-	struct ib_sge sge[KDP_IOV_MAX];
+	struct ib_sge sge[KDP_IOV_MAX] __uninitialized; /* the first n are filled */
 	unsigned long flags;
 	DAT_RETURN ret;
 
@@ -708,7 +708,7 @@ DAT_RETURN kdp_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 			    DAT_COMPLETION_FLAGS completion)
 {
 	struct kdp_ep *ep = kdp_ep_of(handle);
-	struct ib_sge sge[KDP_IOV_MAX];
+	struct ib_sge sge[KDP_IOV_MAX] __uninitialized; /* the first n are filled */
 	struct kdp_evd *evd;
 	unsigned long flags;
 	DAT_RETURN ret;
