@@ -39,7 +39,7 @@ _dapple() {
 	if [[ $command == fabric && $COMP_CWORD == 2 && $cur != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "up down list show link node edit sm run agent" -- "$cur")
 	elif [[ $command == srp && $COMP_CWORD == 2 && $cur != -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "id login luns inquiry capacity read write verify unmap nbd serve" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "id discover login luns inquiry capacity read write verify unmap nbd serve" -- "$cur")
 	elif [[ $command == show && $COMP_CWORD == 2 && $cur != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "qp cq mr cm_id link" -- "$cur")
 	elif [[ $command == fault && $COMP_CWORD == 2 && $cur != -* ]]; then

@@ -58,12 +58,8 @@ int host_send_fds(struct host *h, struct host_addr *a, struct host_dest to,
 	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
 	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = control,
 			    .msg_controllen = CMSG_SPACE((size_t)n * sizeof(int)) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&mh);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
+	host_fds_put(&mh, fds, (unsigned)n);
 	return post(h, a, to, m, &mh);
 }
 
@@ -89,6 +85,16 @@ void host_fds_take(struct msghdr *m, int *to, unsigned n)
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 			take(c, to, n);
+}
+
+void host_fds_put(struct msghdr *m, const int *fds, unsigned n)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
 }
 
 /* A name with a tag has a slash more. */

@@ -65,5 +65,7 @@ struct msghdr;
 /* Takes the descriptors of a message on a unix socket (SCM_RIGHTS, unix(7)): the i-th goes to to[i] if that is -1; all
  * others are closed, since any process may send any number. */
 void host_fds_take(struct msghdr *m, int *to, unsigned n);
+/* Puts n descriptors into the control data of a message to be sent, which has room for just these: CMSG_SPACE(n * sizeof(int)) zeros. */
+void host_fds_put(struct msghdr *m, const int *fds, unsigned n);
 
 #endif

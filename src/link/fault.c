@@ -549,6 +549,7 @@ static const struct link_ops fault_ops = {
 	.entrust = fault_entrust,
 	.dead_peer = fault_dead_peer,
 	.ends = link_default_ends,
+	.passed = link_default_passed,
 	.fd = fault_fd,
 	.sleep = fault_sleep,
 	.close = fault_close,

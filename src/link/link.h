@@ -129,6 +129,9 @@ struct link_ops {
 	 * not pass. An answer holds until l->routes moves. Default: link_default_ends, the flow itself.
 	 */
 	int (*ends)(struct link *l, const struct ut_flow *f, uint16_t pkey, uint32_t mtu, struct ut_flow *ret);
+	/* Counts packets of a flow between LIDs that did not take this link, since messages of the shm channel stand for them;
+	 * words: their octets / 4, LRH to ICRC. Default: link_default_passed. */
+	void (*passed)(struct link *l, const struct ut_flow *f, uint32_t packets, uint64_t words);
 	/* Closes the link: no more sends; frees it. */
 	void (*close)(struct link *l);
 };
@@ -181,6 +184,10 @@ static inline int link_default_ends(struct link *l, const struct ut_flow *f, uin
 {
 	*ret = *f;
 	return 0;
+}
+
+static inline void link_default_passed(struct link *l, const struct ut_flow *f, uint32_t packets, uint64_t words)
+{
 }
 
 #endif

@@ -309,6 +309,17 @@ static void violate_key(struct fab_port *base, unsigned trap, const struct mad *
 	fab_trap_key(base, trap, m);
 }
 
+static bool pma_answers(struct fab_port *base, struct mad *m)
+{
+	const struct fab *f = base->node->fabric;
+
+	if (m->dqpn != 1 || wire_get_MAD_mgmt_class(m->bytes) != MAD_CLASS_PERF || is_mcast_lid(m->dlid))
+		return false;
+	if (f->ops->tally)
+		f->ops->tally(f->ctx);
+	return fab_pma_answer(base, m);
+}
+
 static void gmp_arrived(struct fab_port *base, struct mad *m)
 {
 	if (!fab_port_admits(base, m->pkey)) {
@@ -319,8 +330,7 @@ static void gmp_arrived(struct fab_port *base, struct mad *m)
 		violate_key(base, FAB_TRAP_Q_KEY, m);
 		return;
 	}
-	if (m->dqpn == 1 && wire_get_MAD_mgmt_class(m->bytes) == MAD_CLASS_PERF && !is_mcast_lid(m->dlid) &&
-	    fab_pma_answer(base, m)) {
+	if (pma_answers(base, m)) {
 		/* An answer has the responder's key: a full member answers a limited one with the bit set. */
 		m->pkey = own_pkey(base, m->pkey);
 		base->node->fabric->mads++;

@@ -91,6 +91,8 @@ struct fab_ops {
 	void (*crossed)(void *ctx, const struct fab_port *out, const struct mad *mad);
 	/* The same of a data packet that travels hop by hop (hop.h), LRH to ICRC. Default: nothing. */
 	void (*passed)(void *ctx, const struct fab_port *out, const uint8_t *bytes, size_t len);
+	/* Counters of ports are asked for: data that has passed unseen is to be counted now. Default: nothing. */
+	void (*tally)(void *ctx);
 	/* State of a port whose link is a trunk has changed: the other end must learn it. Default: nothing. */
 	void (*trunk_changed)(void *ctx, struct fab_port *port);
 };

@@ -79,10 +79,74 @@ int pks_add(struct pks *s, struct fab_port *port, struct pks_process *p)
 	return 0;
 }
 
+/* --- what goes by memory --- */
+
+static void tally_flow(struct pks_process *p, uint64_t flow, uint64_t packets, uint64_t words)
+{
+	uint16_t slid = (uint16_t)(flow >> 16);
+	struct fab_port *from = fab_port_has_lid(p->at->port, slid) ? p->at->port : fab_port_by_lid(p->pks->fabric, slid);
+	struct fab_route r;
+
+	if (!from)
+		return;
+	fab_route(from, (uint16_t)flow, flow >> 32 & 15, WIRE_PKEY_DEFAULT, &r);
+	if (r.verdict == FAB_PASSES)
+		fab_route_count(&r, flow >> 32 & 15, packets, words);
+}
+
+static bool has_room_for(struct pks_process *p, uint32_t n)
+{
+	void *v = n > p->n_tallied ? ut_realloc(p->tallied, n * sizeof(*p->tallied)) : p->tallied;
+
+	if (!v)
+		return false;
+	p->tallied = v;
+	for (; p->n_tallied < n; p->n_tallied++)
+		p->tallied[p->n_tallied] = (struct pks_tallied){ 0 };
+	return true;
+}
+
+/* The numbers come from the process: they move counters, whatever they are. */
+static void tally(struct pks_process *p)
+{
+	uint32_t n = p->tally ? atomic_load_explicit(&p->tally->n, memory_order_acquire) : 0;
+
+	if (n > PKT_FLOWS || !n || !has_room_for(p, n))
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pkt_flow_count *c = &p->tally->v[i];
+		struct pks_tallied now = { atomic_load_explicit(&c->packets, memory_order_relaxed),
+					   atomic_load_explicit(&c->words, memory_order_relaxed) };
+
+		if (now.packets == p->tallied[i].packets && now.words == p->tallied[i].words)
+			continue;
+		tally_flow(p, atomic_load_explicit(&c->flow, memory_order_relaxed), now.packets - p->tallied[i].packets,
+			    now.words - p->tallied[i].words);
+		p->tallied[i] = now;
+	}
+}
+
+void pks_tally(struct pks *s)
+{
+	struct pks_process *p;
+	struct pks_port *at;
+	uint32_t pos = 0;
+
+	while ((at = ut_idtab_next(&s->ports, &pos)))
+		ut_list_each(p, &at->processes, node)
+			tally(p);
+}
+
 void pks_remove(struct pks_process *p)
 {
 	struct pks_port *at = p->at;
 
+	if (at)
+		tally(p);
+	free(p->tallied);
+	p->tallied = NULL;
+	p->n_tallied = 0;
+	p->tally = NULL;
 	free(p->groups);
 	p->groups = NULL;
 	p->n_groups = p->cap = 0;

@@ -64,6 +64,10 @@ struct pks_port {
 	struct pks_process *turn; /* gets the next request that names no process */
 };
 
+struct pks_tallied {
+	uint64_t packets, words;
+};
+
 struct pks_kept {
 	uint64_t generation;      /* 0: empty */
 	uint16_t dlid, pkey;
@@ -91,6 +95,9 @@ struct pks_process {
 	uint8_t (*groups)[16];
 	uint32_t n_groups, cap;
 	struct pks_counts counts;
+	const struct pkt_tally *tally; /* of its adapter, which is not trusted; NULL: none */
+	struct pks_tallied *tallied;   /* of its flows, what ports have counted */
+	uint32_t n_tallied;
 	struct pks_kept kept[PKS_ROUTES];
 	/* Packets that have come hop by hop in this pks_run(), for one message. */
 	struct ut_list waiting;   /* pks.waiting while there are some */
@@ -133,6 +140,8 @@ void pks_run(struct pks *s, uint64_t now);
 /* Returns when the next packet moves, in ns, or UT_NEVER. */
 uint64_t pks_next(const struct pks *s);
 
+/* Ports count what the processes' tallies have more than at the last time. */
+void pks_tally(struct pks *s);
 /* A message of the process. Returns 0, or -EPROTO: the process must be removed. */
 int pks_receive(struct pks_process *p, const void *msg, size_t len);
 /* A packet, LRH to ICRC, has come by this port, over a trunk. */

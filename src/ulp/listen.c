@@ -48,6 +48,11 @@ struct ibv_context *ulp_listener_verbs(const struct ulp_listener *l)
 	return l->id->verbs;
 }
 
+uint8_t ulp_listener_port(const struct ulp_listener *l)
+{
+	return l->id->port_num;
+}
+
 int ulp_listener_fd(const struct ulp_listener *l)
 {
 	return l->events->fd;

@@ -28,6 +28,8 @@ struct ulp_listener *ulp_listen(struct sockaddr *at, unsigned space, int v6only,
 void ulp_listener_close(struct ulp_listener *l);
 /* The adapter that the address belongs to, or NULL: it is the wildcard. It stays as long as the listener. */
 struct ibv_context *ulp_listener_verbs(const struct ulp_listener *l);
+/* The port of that adapter, from 1. */
+uint8_t ulp_listener_port(const struct ulp_listener *l);
 /* Readable when there may be a request. */
 int ulp_listener_fd(const struct ulp_listener *l);
 /* Takes a request. Returns 0, -EAGAIN if there is none, or another negative errno. Never blocks. */

@@ -96,7 +96,8 @@ infiniband.port.in { packets 91:1:1 }
 
 
 def pcp():
-    """PCP's PMDA at host5, as dbpmda fetches its values. pcp's package needs systemd to be installed; DBPMDA names a copy elsewhere."""
+    """PCP's PMDA at host5, as dbpmda fetches its values. pcp's package needs systemd to be installed; DBPMDA and
+    PCP_BINADM_DIR (of pcp.conf(5)) name a copy elsewhere: dpkg -x."""
     with open(f"{work}/root", "w") as out:
         out.write(PMNS)
     names = re.findall(r"^ ?(?:infiniband\.(\w+)(?:\.in)? \{ )?(\w+) 91:(\d:\d+)", PMNS, re.M)

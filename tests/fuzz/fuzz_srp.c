@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a peer of SRP may send, in both roles. The first byte says which: a command with immediate data at an offset, a
- * login, its answer or rejection, a task, a response, a short information unit, which are written as they were read; or
- * CDBs with data for two small disks, which stay within what they say of themselves.
+ * login, its answer or rejection, a task, a response, a short information unit, which are written as they were read;
+ * CDBs with data for two small disks, which stay within what they say of themselves; or a MAD of device management to both ends.
  */
 #include "input.h"
 
+#include "ulp/srp/dm.h"
 #include "ulp/srp/iu.h"
 #include "ulp/srp/scsi.h"
 
@@ -145,16 +146,45 @@ static void disks(struct input *in)
 	}
 }
 
+/* A MAD to an agent, and the same as an answer of one. */
+static void management(struct input *in)
+{
+	static const struct srp_dm_unit u = { .target = { 1, 2, 3 }, .service_id = 77, .send_size = 8276, .id = "a disk" };
+	uint8_t mad[SRP_MAD_LEN] = { 0 }, asked[SRP_MAD_LEN];
+	size_t len = SRP_MAD_LEN;
+	const uint8_t *data = in_bytes(in, &len);
+	struct srp_dm_controller c;
+	struct srp_dm_service s;
+	uint8_t id[16];
+
+	memcpy(mad, data, len);
+	memcpy(asked, mad, SRP_MAD_LEN);
+	for (unsigned slot = 0; slot <= srp_dm_slots(mad) + 1; slot++)
+		REQUIRE(!srp_dm_has_controller(mad, slot) || (slot && slot <= srp_dm_slots(mad)));
+	srp_dm_controller_get(&c, mad);
+	REQUIRE(strlen(c.id) <= 64);
+	for (unsigned i = 0; i < WIRE_SERVICE_ENTRIES; i++) {
+		srp_dm_service_get(&s, mad, i);
+		REQUIRE(strlen(s.name) <= 40);
+		REQUIRE(!srp_dm_target(id, &c, &s) || c.io_class == WIRE_SRP_IO_CLASS || c.io_class == WIRE_SRP_IO_CLASS_OLD);
+	}
+	if (srp_dm_answer(&u, mad))
+		REQUIRE(mad[3] == 0x81 && !memcmp(mad + 8, asked + 8, 16) && !srp_dm_answer(&u, mad));
+	else
+		REQUIRE(!memcmp(mad, asked, SRP_MAD_LEN));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, data + size };
 
-	switch (in8(&in) % 5) {
+	switch (in8(&in) % 6) {
 	case 0: command(&in); break;
 	case 1: table(&in); break;
 	case 2: logins(&in); break;
 	case 3: answers(&in); break;
-	default: disks(&in); break;
+	case 4: disks(&in); break;
+	default: management(&in); break;
 	}
 	return 0;
 }

@@ -519,6 +519,7 @@ static const struct link_ops sim_ops = {
 	.entrust = sim_entrust,
 	.dead_peer = sim_dead_peer,
 	.ends = link_default_ends,
+	.passed = link_default_passed,
 	.fd = sim_fd,
 	.sleep = sim_sleep,
 	.close = sim_close,

@@ -408,6 +408,50 @@ static void members(void)
 	world_close(&w);
 }
 
+/* What goes by memory counts where it would pass, each packet once, whatever numbers a process has written. */
+static void by_memory(void)
+{
+	struct pkt_tally *t = calloc(1, sizeof(*t));
+	struct world w;
+	struct fab_port *from, *to;
+
+	world_open(&w);
+	from = fabstar_port(&w.star, 0);
+	to = fabstar_port(&w.star, 1);
+	CHECK(t);
+	w.seat[0]->p.tally = t;
+	t->v[0].flow = pkt_flow(fabstar_lid(0), fabstar_lid(1), 3);
+	t->v[0].packets = 5;
+	t->v[0].words = 70;
+	pks_tally(&w.pks);
+	CHECK(counter(to, FAB_C_RCV_PKTS) == 0); /* n is 0 */
+	t->n = 1;
+	pks_tally(&w.pks);
+	pks_tally(&w.pks);
+	CHECK(counter(from, FAB_C_XMIT_PKTS) == 5 && counter(to, FAB_C_RCV_PKTS) == 5 && counter(to, FAB_C_RCV_DATA) == 70);
+	/* What comes back, and flows of nowhere. */
+	t->v[1].flow = pkt_flow(fabstar_lid(1), fabstar_lid(0), 0);
+	t->v[1].packets = t->v[1].words = 2;
+	t->v[2].flow = pkt_flow(fabstar_lid(0), 0xbfff, 0);
+	t->v[2].packets = t->v[2].words = 9;
+	t->v[3].flow = UINT64_MAX;
+	t->v[3].packets = t->v[3].words = 9;
+	t->n = 4;
+	pks_tally(&w.pks);
+	CHECK(counter(to, FAB_C_XMIT_PKTS) == 2 && counter(from, FAB_C_RCV_PKTS) == 2 && counter(from, FAB_C_XMIT_PKTS) == 5);
+	t->n = UINT32_MAX;
+	t->v[0].packets = 6;
+	pks_tally(&w.pks);
+	CHECK(counter(from, FAB_C_XMIT_PKTS) == 5);
+	/* The last of a process that leaves. */
+	t->n = 1;
+	rise(w.seat[0]);
+	CHECK(counter(from, FAB_C_XMIT_PKTS) == 6);
+	w.seat[0] = sit(&w, 0, 3);
+	world_close(&w);
+	free(t);
+}
+
 #define FAR_LID 40
 
 /* Port 8 of the switch leads to another fabric process, where FAR_LID is; MLID 0xc001: it and ports 1 to 3. */
@@ -635,6 +679,7 @@ static const struct test_case cases[] = {
 	{ "-", "connection management finds its process", management },
 	{ "-", "routes for senders", routes },
 	{ "-", "members of a group at a port", members },
+	{ "-", "what goes by memory", by_memory },
 	{ "-", "packets over trunks", over_trunks },
 	{ "-", "hosts behind trunks", far_hosts },
 	{ "-", "messages that are none", hostile },

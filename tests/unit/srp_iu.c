@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Information units of SRP: golden octets in both directions, and octets that must be refused. */
+#include "ulp/srp/dm.h"
 #include "ulp/srp/iu.h"
 
 #include "support/cases.h"
@@ -212,6 +213,50 @@ static void short_ones(void)
 	CHECK(!memcmp(out, credit, 16) && srp_short_get(&q, credit, 15) == SRP_SHORT);
 }
 
+/* --- device management --- */
+
+static const struct srp_dm_unit io_unit = { .target = { 1, 2, 3, 4, 5, 6, 7, 8, 0, 2, 0xc9, 3, 0, 0xaa, 0xbb, 1 }, .service_id = 0x10615b3,
+					    .send_size = 8276, .transfer_size = 1048576, .depth = 64, .id = "Dapple SRP 10.0.0.7:5555" };
+
+static void ask_unit(uint8_t mad[SRP_MAD_LEN], uint16_t attribute, uint32_t modifier, unsigned status)
+{
+	srp_dm_ask(mad, 7, attribute, modifier);
+	CHECK(srp_dm_refusal(mad, 7, attribute)); /* it is a request */
+	CHECK(srp_dm_answer(&io_unit, mad) && !srp_dm_answer(&io_unit, mad));
+	CHECK_MSG((mad[4] << 8 | mad[5]) == (int)status, "status %#x", mad[4] << 8 | mad[5]);
+	CHECK(!srp_dm_refusal(mad, 7, attribute) == !status && srp_dm_refusal(mad, 8, attribute) && srp_dm_refusal(mad, 7, attribute + 1));
+}
+
+static void an_io_unit(void)
+{
+	/* IOControllerProfile and one entry of ServiceEntries, by hand from 16.3.3.4 and 16.3.3.5. */
+	static const uint8_t profile[64] = { 0, 2, 0xc9, 3, 0, 0xaa, 0xbb, 1, 0, 0, 0, 0, 0, 0, 0x53, 0x52, 0, 1, [28] = 1, 0, 0x60, 0x9e, 1, 8, 0, 1,
+					     [41] = 64, [43] = 4, [46] = 0x20, 0x54, [49] = 0x10, [52] = 0x2b, [54] = 1 };
+	uint8_t mad[SRP_MAD_LEN], id[16];
+	struct srp_dm_controller c;
+	struct srp_dm_service s;
+
+	ask_unit(mad, WIRE_DM_CLASS_PORT_INFO, 0, 0);
+	CHECK(mad[64] == 1 && mad[65] == 1);
+	ask_unit(mad, WIRE_DM_IO_UNIT, 0, 0);
+	CHECK(srp_dm_slots(mad) == 1 && srp_dm_has_controller(mad, 1) && !srp_dm_has_controller(mad, 2) && !srp_dm_has_controller(mad, 0));
+	ask_unit(mad, WIRE_DM_IOC, srp_dm_slot(1), 0);
+	CHECK(!memcmp(mad + 64, profile, 64) && !strcmp((char *)mad + 128, io_unit.id));
+	srp_dm_controller_get(&c, mad);
+	CHECK(c.guid == 0x2c90300aabb01 && c.send_size == 8276 && c.services == 1 && !strcmp(c.id, io_unit.id));
+	ask_unit(mad, WIRE_DM_SERVICES, srp_dm_services(1, 0, 0), 0);
+	CHECK(!memcmp(mad + 64, "SRP.T10:0102030405060708\0", 25) && wire_get64(mad + 104) == 0x10615b3);
+	srp_dm_service_get(&s, mad, 0);
+	CHECK(srp_dm_target(id, &c, &s) && !memcmp(id, io_unit.target, 16));
+	c.io_class = WIRE_SRP_IO_CLASS_OLD;
+	CHECK(srp_dm_target(id, &c, &s) && !memcmp(id, io_unit.target + 8, 8) && !memcmp(id + 8, io_unit.target, 8));
+	c.io_class = 0x0200;
+	CHECK(!srp_dm_target(id, &c, &s));
+	ask_unit(mad, WIRE_DM_IOC, srp_dm_slot(2), 7 << 2);
+	ask_unit(mad, WIRE_DM_SERVICES, srp_dm_services(1, 4, 7), 7 << 2);
+	ask_unit(mad, 0x20, 0, 3 << 2);
+}
+
 static void every_rule_has_a_sentence(void)
 {
 	for (int i = 0; i < SRP_NR_VERDICTS; i++)
@@ -230,6 +275,7 @@ static const struct test_case cases[] = {
 	{ "-", "tasks", tasks },
 	{ "-", "responses", responses },
 	{ "-", "short ones", short_ones },
+	{ "-", "an I/O unit", an_io_unit },
 	{ "-", "every rule has a sentence", every_rule_has_a_sentence },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "adapters.h"
 
+#include "host/mailbox.h"
 #include "host/shm/segment.h"
 #include "link/fabric/packets.h"
 #include "link/fabric/socket.h"
@@ -55,6 +56,7 @@ struct ad_process {
 	struct ut_list held_node;
 	struct ad_process *waits_for; /* it is held for this one; NULL: its messages are read */
 	bool paused;              /* the port of its node is full */
+	const struct pkt_tally *tally; /* its adapter's; NULL: none */
 	bool unheld;              /* its end has come: its last messages are read whatever waits */
 };
 
@@ -297,12 +299,8 @@ static int send_with(const struct ad_process *p, struct pkt_message *m, int fd)
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { m, pkt_length(m->head.type) };
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	host_fds_put(&h, &fd, 1);
 	return UT_SYS(SYS_sendmsg, p->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -EPROTO : 0;
 }
 
@@ -370,31 +368,63 @@ static int give_socket(struct ad_process *p, const struct pkt_ask_socket *ask)
 	return -EPROTO;
 }
 
-static int receive(struct ad_process *p, const void *bytes, size_t len)
+/* fd: that came with the message, or -1; it stays the caller's. */
+static int begin(struct ad_process *p, const void *bytes, size_t len, int fd)
 {
 	struct pkt_message m;
+	int r;
 
-	if (p->welcome)
-		return pks_receive(&p->p, bytes, len);
 	if (!pkt_parse(bytes, len, false))
 		return -EPROTO;
 	memcpy(&m, bytes, len < sizeof(m) ? len : sizeof(m));
 	if (m.head.type == PKT_ASK_SOCKET)
 		return give_socket(p, &m.u.ask_socket);
-	return m.head.type == PKT_HELLO ? greet(p, &m.u.hello) : -EPROTO;
+	r = m.head.type == PKT_HELLO ? greet(p, &m.u.hello) : -EPROTO;
+	if (r == 0 && fd >= 0)
+		p->tally = shm_seg_map_whole(fd, sizeof(*p->tally));
+	p->p.tally = p->tally;
+	return r;
+}
+
+static int receive_first(struct ad_process *p)
+{
+	_Alignas(struct cmsghdr) char control[256];
+	struct iovec iov = { p->ad->buffer, sizeof(p->ad->buffer) };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	long n = UT_SYS(SYS_recvmsg, p->fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int fd = -1, r;
+
+	if (n <= 0)
+		return n == -EAGAIN ? -EAGAIN : -EPROTO;
+	host_fds_take(&h, &fd, 1);
+	r = begin(p, p->ad->buffer, (size_t)n, fd);
+	ut_close(fd);
+	return r;
+}
+
+/* Returns 0, -EAGAIN: there is none, or -EPROTO: the process must be removed. */
+static int receive(struct ad_process *p)
+{
+	struct ad *a = p->ad;
+	long n;
+
+	if (!p->welcome)
+		return receive_first(p);
+	n = UT_SYS(SYS_recvfrom, p->fd, a->buffer, sizeof(a->buffer), MSG_DONTWAIT, NULL, NULL);
+	if (n == -EAGAIN)
+		return -EAGAIN;
+	a->full = NULL;
+	return n <= 0 ? -EPROTO : pks_receive(&p->p, a->buffer, (size_t)n);
 }
 
 static void read_from(struct ad_process *p)
 {
-	struct ad *a = p->ad;
-
 	for (int i = 0; i < READS && !p->dead && is_read(p); i++) {
-		long r = UT_SYS(SYS_recvfrom, p->fd, a->buffer, sizeof(a->buffer), MSG_DONTWAIT, NULL, NULL);
+		int r = receive(p);
 
 		if (r == -EAGAIN)
 			return;
-		a->full = NULL;
-		if (r <= 0 || receive(p, a->buffer, (size_t)r) < 0)
+		if (r < 0)
 			end_later(p);
 		else
 			hold_for_full(p);
@@ -412,6 +442,7 @@ static void free_process(struct ad_process *p)
 	sum->lost += c->no_process + c->lost;
 	if (p->welcome)
 		pks_remove(&p->p);
+	shm_seg_unmap(p->tally, sizeof(*p->tally));
 	while (!ut_list_empty(&p->queue))
 		drop_oldest(p);
 	ut_list_del(&p->node);
@@ -633,4 +664,9 @@ int ad_open(const char *dir, struct fab *f, bool is_hopping, struct ad **ret)
 	ad_settle(a);
 	*ret = a;
 	return 0;
+}
+
+void ad_tally(struct ad *a)
+{
+	pks_tally(&a->pks);
 }

@@ -39,6 +39,8 @@ int ad_fd(const struct ad *a);
 void ad_serve(struct ad *a);
 /* To be called after each round of the model: packets under way move, and processes learn that routes may have changed. */
 void ad_settle(struct ad *a);
+/* Ports count what has gone by memory: fab_ops.tally. */
+void ad_tally(struct ad *a);
 /* Returns when ad_settle() has something to move, in ns, or UT_NEVER. */
 uint64_t ad_next(const struct ad *a);
 /* The node is about to be removed: its processes see the end of their fabric. */

@@ -69,13 +69,21 @@ static void passed(void *ctx, const struct fab_port *out, const uint8_t *bytes, 
 	record_passed(s->record, out, bytes, len);
 }
 
+static void tally(void *ctx)
+{
+	struct serve *s = ctx;
+
+	if (s->adapters)
+		ad_tally(s->adapters);
+}
+
 static const struct fab_ops model_ops = {
-	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed,
+	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed, .tally = tally,
 };
 
 static const struct fab_ops recorded_ops = {
 	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed, .crossed = crossed,
-	.passed = passed,
+	.passed = passed, .tally = tally,
 };
 
 /* --- the report to `dapple fabric up` --- */

@@ -335,7 +335,8 @@ static const struct command commands[] = {
 "Runs until it is ended.  Exit status: 1 if it cannot listen.  See\n"
 "dapple-rpcrdma(1).\n" },
 	{ "srp", run_cmd_srp, "use and serve disks over SRP",
-"usage: dapple srp [--adapter KIND] VERB [ADDRESS:PORT [FILE]] --target ID [options]\n"
+"usage: dapple srp [--adapter KIND] id | discover\n"
+"       dapple srp [--adapter KIND] VERB ADDRESS:PORT [FILE] --target ID [options]\n"
 "       dapple srp [--adapter KIND] serve --listen ADDRESS:PORT --allow ID\n"
 "                  --file PATH | --memory SIZE [options]\n"
 "       dapple srp [--adapter KIND] nbd ADDRESS:PORT --target ID [options]\n"
@@ -345,6 +346,7 @@ static const struct command commands[] = {
 "hexadecimal digits of a port: extension, then GUID.\n"
 "\n"
 "  id                    initiator ports of this host\n"
+"  discover              targets of the InfiniBand fabric that this host is at\n"
 "  login                 log in, and say what was agreed\n"
 "  luns                  logical units of the target\n"
 "  inquiry, capacity     what a logical unit says of itself\n"

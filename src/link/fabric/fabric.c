@@ -39,6 +39,11 @@ static enum link_sender sender(struct link *l, const struct link_rx *rx)
 	return LINK_SENDER_PEER;
 }
 
+static void passed(struct link *l, const struct ut_flow *f, uint32_t packets, uint64_t words)
+{
+	fabric_tally_add(&fabric_of(l)->tally, f, packets, words);
+}
+
 static int no_error(struct link *l, struct link_err *ret)
 {
 	return 0;
@@ -205,6 +210,7 @@ static void close_link(struct link *l)
 	fabric_routes_close(&n->routes);
 	host_fini(&n->host);
 	shm_seg_unmap(n->page, sizeof(struct pkt_page));
+	fabric_tally_free(&n->tally);
 	ut_stage_fini(&n->stage);
 	free(n);
 }
@@ -226,6 +232,7 @@ static const struct link_ops ops = {
 	.entrust = entrust,
 	.dead_peer = dead_peer,
 	.ends = fabric_ends,
+	.passed = passed,
 	.fd = descriptor,
 	.sleep = sleeps,
 	.close = close_link,
@@ -371,8 +378,10 @@ static int open_parts(struct fabric_link *n)
 static int attach(struct fabric_link *n, const struct fabric_place *where, char why[FABRIC_WHY_MAX])
 {
 	struct pkt_welcome w;
-	int r = fabric_greet(where, &w, &n->page, why);
+	int tally = fabric_tally_make(&n->tally), r = fabric_greet(where, tally, &w, &n->page, why);
 
+	if (tally >= 0)
+		ut_close_fd(&tally);
 	if (r < 0)
 		return r;
 	n->data.fd = r;

@@ -55,11 +55,20 @@ static int receive_answer(int fd, enum pkt_type type, struct pkt_message *m, int
 	return pkt_parse(m, (size_t)n, true) && m->head.type == type ? 0 : -EPROTO;
 }
 
-/* Sends m, and receives the answer in its place. Returns 0 or a negative errno. */
-static int ask(int fd, struct pkt_message *m, enum pkt_type answer, int *ret_fd)
+/* Sends m, with a descriptor unless that is -1, and receives the answer in its place. Returns 0 or a negative errno. */
+static int ask(int fd, struct pkt_message *m, int with, enum pkt_type answer, int *ret_fd)
 {
-	long r = UT_SYS(SYS_sendto, fd, m, pkt_length(m->head.type), MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { m, pkt_length(m->head.type) };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+	long r;
 
+	if (with >= 0) {
+		h.msg_control = control;
+		h.msg_controllen = sizeof(control);
+		host_fds_put(&h, &with, 1);
+	}
+	r = UT_SYS(SYS_sendmsg, fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
 	*ret_fd = -1;
 	return r < 0 ? (int)r : receive_answer(fd, answer, m, ret_fd);
 }
@@ -71,7 +80,7 @@ static int map_page(const struct pkt_page **ret, int fd)
 }
 
 /* The page stays mapped only if all went well. Returns 0 or a negative errno with the sentence. */
-static int exchange(int fd, const struct fabric_place *where, struct pkt_welcome *ret, const struct pkt_page **ret_page,
+static int exchange(int fd, const struct fabric_place *where, int tally, struct pkt_welcome *ret, const struct pkt_page **ret_page,
 		    char why[FABRIC_WHY_MAX])
 {
 	struct pkt_message m = { .head = pkt_head(PKT_HELLO) };
@@ -80,7 +89,7 @@ static int exchange(int fd, const struct fabric_place *where, struct pkt_welcome
 	m.u.hello.version = PKT_VERSION;
 	m.u.hello.port = where->port;
 	snprintf(m.u.hello.node, sizeof(m.u.hello.node), "%s", where->node);
-	r = ask(fd, &m, PKT_WELCOME, &page);
+	r = ask(fd, &m, tally, PKT_WELCOME, &page);
 	if (r == 0 && m.u.welcome.err) {
 		snprintf(why, FABRIC_WHY_MAX, "%s", m.u.welcome.why);
 		ut_close_fd(&page);
@@ -93,14 +102,14 @@ static int exchange(int fd, const struct fabric_place *where, struct pkt_welcome
 	return r < 0 ? fabric_say(why, where, r) : 0;
 }
 
-int fabric_greet(const struct fabric_place *where, struct pkt_welcome *ret, const struct pkt_page **ret_page,
+int fabric_greet(const struct fabric_place *where, int tally, struct pkt_welcome *ret, const struct pkt_page **ret_page,
 		 char why[FABRIC_WHY_MAX])
 {
 	int fd = fsk_connect(where->fabric, PKT_SOCKET), r;
 
 	if (fd < 0)
 		return fabric_say(why, where, fd);
-	r = exchange(fd, where, ret, ret_page, why);
+	r = exchange(fd, where, tally, ret, ret_page, why);
 	if (r < 0)
 		ut_close_fd(&fd);
 	return r < 0 ? r : fd;
@@ -113,7 +122,7 @@ int fabric_socket(const char *fabric, enum pkt_socket_kind kind, uint32_t *ret_u
 
 	if (fd < 0)
 		return -ENETDOWN;
-	r = ask(fd, &m, PKT_MADE, &made);
+	r = ask(fd, &m, -1, PKT_MADE, &made);
 	ut_close_fd(&fd);
 	if (r == 0 && (m.u.made.err || made < 0)) {
 		r = m.u.made.err ? m.u.made.err : -EPROTO;

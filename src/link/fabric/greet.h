@@ -6,9 +6,9 @@
 #include "link/fabric/fabric.h"
 #include "link/fabric/packets.h"
 
-/* Connects to the fabric process. Returns a descriptor, with the welcome and the mapped page, which the caller unmaps
+/* Connects to the fabric process, and passes the descriptor of a struct pkt_tally (-1: none). Returns a descriptor, with the welcome and the mapped page, which the caller unmaps
  * (shm_seg_unmap); or a negative errno with a sentence in why. Waits some seconds at most. */
-int fabric_greet(const struct fabric_place *where, struct pkt_welcome *ret, const struct pkt_page **ret_page,
+int fabric_greet(const struct fabric_place *where, int tally, struct pkt_welcome *ret, const struct pkt_page **ret_page,
 		 char why[FABRIC_WHY_MAX]);
 /* Asks for a socket of the fabric process's network namespace, some 100 us. Returns it, with our uid as it is shown there;
  * -ENETDOWN: the fabric has ended; or another negative errno. */

@@ -56,6 +56,7 @@ int fabric_local_send(struct fabric_link *n, uint32_t qpn, const struct fabric_p
 	uint16_t pkey = (uint16_t)wire_get_BTH_pkey(p->iov[1].iov_base);
 	size_t most = p->iov[0].iov_len + WIRE_IB_HDRS_MAX + WIRE_ICRC_LEN;
 	struct ut_flow ends;
+	size_t len;
 	int r;
 
 	if (!n->chan || shm_peer_slot(qpn) == HOST_NO_SLOT || p->flow->dlid >= LID_MULTICAST)
@@ -64,7 +65,11 @@ int fabric_local_send(struct fabric_link *n, uint32_t qpn, const struct fabric_p
 	if (r < 0)
 		return r == -EAGAIN ? r : 1;
 	shm_channel_leaving(n->chan, n->base.leaving);
-	return shm_channel_send(n->chan, &ends, qpn, 0, n->record, gather(p, n->record), p->seg);
+	len = gather(p, n->record);
+	r = shm_channel_send(n->chan, &ends, qpn, 0, n->record, len, p->seg);
+	if (r == 0)
+		fabric_tally_add(&n->tally, p->flow, (uint32_t)((len + p->seg - 1) / p->seg), len / 4);
+	return r;
 }
 
 bool fabric_local_take(struct fabric_link *n, size_t *at)

@@ -31,7 +31,7 @@ int fabric_names_open(const struct fabric_place *where, struct fabric_names **re
 
 	if (!n)
 		return fabric_say(why, where, -ENOMEM);
-	n->fd = fabric_greet(where, &w, &n->page, why);
+	n->fd = fabric_greet(where, -1, &w, &n->page, why);
 	if (n->fd < 0) {
 		int r = n->fd;
 

@@ -5,7 +5,7 @@
  * which must be its own.
  *
  *	adapter                                fabric process
- *	HELLO  node, port                ->
+ *	HELLO  node, port                ->             may bring the descriptor of a struct pkt_tally
  *	                                 <-    WELCOME  instance, GUID of the port, generation page; or a refusal
  *	SLOT   upper bits of its QPNs    ->             from here on packets for them come
  *	TRAIN  packets                   ->             to the port of their DLID, each by its route
@@ -173,6 +173,24 @@ struct pkt_message {
 struct pkt_page {
 	_Atomic uint64_t generation; /* moves with each change of tables, links, LIDs and keys */
 };
+
+/* Packets for which messages through shared memory stand, by flow: a sealed segment that only the adapter's process writes, and
+ * the fabric process reads when counters of ports are asked for. Its descriptor comes with HELLO, or none. */
+#define PKT_FLOWS 2048u
+struct pkt_flow_count {
+	_Atomic uint64_t flow;           /* pkt_flow() */
+	_Atomic uint64_t packets, words; /* words: octets / 4, LRH to ICRC; both never go back */
+};
+struct pkt_tally {
+	_Atomic uint32_t n;              /* flows so far: their names stand */
+	uint32_t rsv;
+	struct pkt_flow_count v[PKT_FLOWS];
+};
+
+static inline uint64_t pkt_flow(uint16_t slid, uint16_t dlid, uint8_t sl)
+{
+	return (uint64_t)sl << 32 | (uint64_t)slid << 16 | dlid;
+}
 
 /* Returns the bytes of a message of this type; 0: no such type. Of TRAIN: those of the head. */
 size_t pkt_length(enum pkt_type type);

@@ -34,7 +34,7 @@ static void forget_all(struct fabric_routes *r)
 int fabric_routes_open(struct fabric_routes *r, struct host *h, const struct fabric_place *where, char why[FABRIC_WHY_MAX])
 {
 	struct pkt_welcome w;
-	int fd = fabric_greet(where, &w, &r->page, why);
+	int fd = fabric_greet(where, -1, &w, &r->page, why);
 
 	r->host = h;
 	r->port = (struct host_port){ &kind, fd };

@@ -13,6 +13,7 @@
 #include "link/fabric/fabric.h"
 #include "link/fabric/packets.h"
 #include "link/fabric/routes.h"
+#include "link/fabric/tally.h"
 #include "util/list.h"
 
 #include <stdatomic.h>
@@ -43,6 +44,7 @@ struct fabric_link {
 	struct host host;
 	struct shm_channel *chan;  /* NULL: all packets take the fabric process */
 	struct fabric_routes routes;
+	struct fabric_tally tally;
 	struct host_addr at;       /* the port's one address; in host.addrs when it is claimed */
 	struct host_port data, timer;
 	char fabric[PKT_NAME_MAX]; /* its name */

@@ -260,6 +260,7 @@ static const struct link_ops ops = {
 	.entrust = local_entrust,
 	.dead_peer = local_dead_peer,
 	.ends = link_default_ends,
+	.passed = link_default_passed,
 	.fd = local_fd,
 	.sleep = local_sleep,
 	.close = local_close,

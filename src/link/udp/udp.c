@@ -88,6 +88,7 @@ static const struct link_ops udp_ops = {
 	.entrust = udp_entrust,
 	.dead_peer = udp_dead_peer,
 	.ends = link_default_ends,
+	.passed = link_default_passed,
 	.fd = udp_fd,
 	.sleep = udp_sleep,
 	.close = udp_close,

@@ -367,6 +367,26 @@ void ibp_observe(struct eng_dev *dev, struct link_tap *tap)
 	port->tap = tap;
 }
 
+/* The packets that a request and its answer would be. */
+static void count_exchange(struct ibp_qp *q, const struct eng_swqe *w)
+{
+	uint32_t len = (uint32_t)w->length;
+
+	switch (w->opcode) {
+	case IBV_WR_RDMA_WRITE:
+		ibp_route_passed(q, WIRE_RC_RDMA_WRITE_ONLY, len, false);
+		ibp_route_passed(q, WIRE_RC_ACKNOWLEDGE, 0, true);
+		return;
+	case IBV_WR_RDMA_READ:
+		ibp_route_passed(q, WIRE_RC_RDMA_READ_REQUEST, 0, false);
+		ibp_route_passed(q, WIRE_RC_RDMA_READ_RESPONSE_ONLY, len, true);
+		return;
+	default:
+		ibp_route_passed(q, opcode_of(w), 0, false);
+		ibp_route_passed(q, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0, true);
+	}
+}
+
 /* The responder's process does not see the access: where its end is of this adapter, the requester counts for it. */
 static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
 {
@@ -379,6 +399,8 @@ static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
 	c[ENG_C_local_direct]++;
 	c[ENG_C_direct_tx_bytes] += write || both ? w->length : 0;
 	c[ENG_C_direct_rx_bytes] += !write || both ? w->length : 0;
+	if (f->lids)
+		count_exchange(q, w);
 }
 
 static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)

@@ -7,6 +7,7 @@
 #include "proto/ib/ecn.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/sent.h"
 #include "proto/ib/show.h"
 #include "wire/ib_fields.h"
 
@@ -155,7 +156,6 @@ static __attribute__((noinline)) bool put_by_pieces(struct ibp_qp *q, struct eng
 /* Inline: of the post of a Send within the host, a call is 3 %. */
 __attribute__((always_inline)) static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
 {
-	struct eng_dev *dev = q->port->dev;
 	struct shm_channel *chan = q->port->chan;
 	struct shm_post m;
 	bool acks = put_local_header(q, w, opcode, m.header);
@@ -171,11 +171,7 @@ __attribute__((always_inline)) static inline bool post_local(struct ibp_qp *q, s
 		ibp_resp_acked(q);
 	ibp_req_number(q, w);
 	q->conn.req.ring_end = m.end;
-	ibp_show_sent(q, m.bytes, IBP_BY_RING);
-	eng_dev_held(dev);
-	dev->counters[ENG_C_tx_pkts]++;
-	dev->counters[ENG_C_tx_bytes] += w->length;
-	dev->counters[ENG_C_local_tx]++;
+	ibp_sent_local(q, opcode, (uint32_t)w->length);
 	return true;
 }
 
@@ -202,7 +198,6 @@ static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_s
 	};
 	struct ibp_req *r = &q->conn.req;
 	struct shm_channel *chan = q->port->chan;
-	struct eng_dev *dev = q->port->dev;
 	uint32_t peer_psn = r->peer_psn;
 	struct shm_post m;
 
@@ -219,10 +214,7 @@ static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_s
 	ibp_req_number(q, w);
 	r->peer_psn = peer_psn;
 	r->ring_end = m.end;
-	ibp_show_sent(q, 0, IBP_BY_RING);
-	eng_dev_held(dev);
-	dev->counters[ENG_C_tx_pkts]++;
-	dev->counters[ENG_C_local_tx]++;
+	ibp_sent_local(q, swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD, 0);
 	return true;
 }
 
@@ -303,7 +295,6 @@ bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
 bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_port *port = q->port;
-	struct eng_dev *dev = port->dev;
 	struct shm_channel *chan = port->chan;
 	struct shm_post m;
 
@@ -319,11 +310,8 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	m.quiet = port->shm.quiet;
 	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
 		return false;
-	ibp_show_sent(q, m.bytes, IBP_BY_RING);
-	eng_dev_held(dev);
 	port->sent++;
-	dev->counters[ENG_C_tx_pkts]++;
-	dev->counters[ENG_C_local_tx]++;
+	ibp_sent_local(q, WIRE_RC_ACKNOWLEDGE, 0);
 	return true;
 }
 
@@ -507,7 +495,6 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 {
 	const uint64_t value = e->orig;
 	struct ibp_port *port = q->port;
-	struct eng_dev *dev = port->dev;
 	struct shm_channel *chan = port->chan;
 	struct shm_post m;
 
@@ -521,10 +508,7 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 	m.more = m.quiet = false;
 	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
 		return false;
-	ibp_show_sent(q, 0, IBP_BY_RING);
-	eng_dev_held(dev);
-	dev->counters[ENG_C_tx_pkts]++;
-	dev->counters[ENG_C_local_tx]++;
+	ibp_sent_local(q, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0);
 	return true;
 }
 

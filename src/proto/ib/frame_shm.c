@@ -5,7 +5,7 @@
 #include "proto/ib/fast.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
-#include "proto/ib/show.h"
+#include "proto/ib/sent.h"
 
 #include <errno.h>
 
@@ -227,11 +227,8 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 		ibp_count(port, ENG_C_tx_faults);
 	if (bytes < 0)
 		return -EFAULT;
-	ibp_show_sent(q, p->payload_len, IBP_BY_RING);
 	port->sent++;
-	dev->counters[ENG_C_tx_pkts]++;
-	dev->counters[ENG_C_tx_bytes] += p->payload_len;
-	dev->counters[ENG_C_local_tx]++;
+	ibp_sent_local(q, p->opcode, p->payload_len);
 	return 0;
 }
 

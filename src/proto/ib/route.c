@@ -2,6 +2,8 @@
 #include "proto/ib/route.h"
 
 #include "proto/ib/port.h"
+#include "wire/ib_link.h"
+#include "wire/ib_opcode.h"
 
 #include <errno.h>
 
@@ -45,4 +47,22 @@ void ibp_routes_follow(struct ibp_port *port)
 void ibp_route_show_pkey(struct ibp_qp *q)
 {
 	ibp_req_put(&q->conn.req, IBP_REQ_ROUTE, true);
+}
+
+/* Octets from LRH to ICRC, as counters of ports have them (IBTA 16.1.3.5). */
+void ibp_route_passed(struct ibp_qp *q, uint8_t first, uint32_t len, bool back)
+{
+	const struct ut_flow *f = &q->conn.path.chan;
+	uint32_t packets = len ? (len + q->conn.mtu - 1) / q->conn.mtu : 1;
+	uint32_t each = WIRE_LRH_LEN + (f->grh ? WIRE_GRH_LEN : 0) + WIRE_BTH_LEN + WIRE_ICRC_LEN;
+	uint32_t more = wire_ib_shape(first)->hdr_len - WIRE_BTH_LEN;
+	struct ut_flow turned;
+
+	if (back) {
+		turned = *f;
+		turned.slid = f->dlid;
+		turned.dlid = f->slid;
+		f = &turned;
+	}
+	q->port->link->ops->passed(q->port->link, f, packets, ((uint64_t)packets * each + more + len + 3) / 4);
 }

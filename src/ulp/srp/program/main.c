@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapple-srp, an initiator and a target of SRP; `dapple srp` starts it. */
 #include "ulp/srp/program/client.h"
+#include "ulp/srp/program/discover.h"
 #include "ulp/srp/program/id.h"
 #include "ulp/srp/program/nbd.h"
 #include "ulp/srp/program/serve.h"
@@ -200,6 +201,11 @@ int main(int argc, char **argv)
 	read_line(argc, argv);
 	if (is_verb("id"))
 		return srp_ids_print();
+	if (is_verb("discover")) {
+		if (o.place)
+			stop(o.place, "it is one word too many");
+		return srp_discover();
+	}
 	if (is_verb("serve")) {
 		check_serve();
 		return srp_serve(&o);

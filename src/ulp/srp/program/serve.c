@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/srp/program/serve.h"
+#include "ulp/srp/mads.h"
 #include "ulp/srp/program/id.h"
 #include "ulp/listen.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -164,22 +166,67 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* --- device management, on InfiniBand links --- */
+
+#define TCP_SERVICES 0x0000000001060000ull /* service IDs of the RDMA IP CM service, port space TCP (IBTA annex A11) */
+
+static bool is_infiniband(const struct ulp_listener *l)
+{
+	struct ibv_context *verbs = ulp_listener_verbs(l);
+	struct ibv_port_attr a;
+
+	return verbs && !ibv_query_port(verbs, ulp_listener_port(l), &a) && a.link_layer == IBV_LINK_LAYER_INFINIBAND;
+}
+
+static struct srp_dm_unit describe(const struct srp_options *o, const struct sockaddr_storage *at)
+{
+	struct srp_dm_unit u = { .service_id = TCP_SERVICES | ntohs(((const struct sockaddr_in *)(const void *)at)->sin_port),
+				 .send_size = target.it_length, .transfer_size = SCSI_TRANSFER_MAX, .depth = target.limit };
+	char text[ULP_ADDR_TEXT_MAX];
+
+	memcpy(u.target, o->target, 16);
+	snprintf(u.id, sizeof(u.id), "Dapple SRP %.52s", ulp_addr_text(text, at));
+	return u;
+}
+
+/* Becomes the agent of the listener's port. Without one the target cannot be discovered, and serves as well. */
+static bool open_agent(struct srp_mads *m, const struct ulp_listener *l)
+{
+	if (!is_infiniband(l))
+		return false;
+	if (!srp_mads_open(m, ibv_get_device_name(ulp_listener_verbs(l)->device), ulp_listener_port(l)) && !srp_mads_serve(m))
+		return true;
+	fprintf(stderr, "dapple srp: device management: %s: the target serves, and cannot be discovered; end the other agent of this port\n",
+		m->why);
+	srp_mads_close(m);
+	return false;
+}
+
 static int listen_and_serve(const struct srp_options *o, int signals)
 {
 	struct sockaddr_storage at = o->listen;
 	struct ulp_listener *l = ulp_listen((struct sockaddr *)&at, RDMA_PS_TCP, -1, BACKLOG);
 	char text[ULP_ADDR_TEXT_MAX], id[SRP_ID_TEXT_MAX];
-	struct pollfd p[2] = { { signals, POLLIN, 0 }, { .events = POLLIN } };
+	struct pollfd p[3] = { { signals, POLLIN, 0 }, { .events = POLLIN }, { -1, POLLIN, 0 } };
+	struct srp_dm_unit unit;
+	struct srp_mads mads;
 
 	if (!l)
 		return stop("--listen", errno == ENODEV ? "no RDMA adapter has this address (dapple doctor)" : strerror(errno));
 	printf("listening at %s, target %s\n", ulp_addr_text(text, &at), srp_id_text(id, o->target));
 	fflush(stdout);
 	p[1].fd = ulp_listener_fd(l);
+	unit = describe(o, &at);
+	if (open_agent(&mads, l))
+		p[2].fd = srp_mads_fd(&mads);
 	while (!(p[0].revents & POLLIN)) {
 		take_requests(o, l);
-		poll(p, 2, -1);
+		if (p[2].fd >= 0)
+			srp_mads_answer(&mads, &unit);
+		poll(p, 3, -1);
 	}
+	if (p[2].fd >= 0)
+		srp_mads_close(&mads);
 	ulp_listener_close(l);
 	srp_target_stop(&target, STOP_MS);
 	return 0;
