@@ -13,7 +13,12 @@
 enum {
 	STEP_MS = 4000,  /* address and route, as Debian's provider */
 	RETRY_MAX = 7,   /* IBTA 12.7.38: 3 bits */
-	DRAIN = 1,       /* work requests by which ib_drain_qp() finds the end */
+	DRAIN = 1,       /* receives by which ib_drain_qp() finds the end */
+	/*
+	 * iWARP: after this time, the connecting end writes nothing to its peer. siw accepts before it takes over the
+	 * socket: what arrives in between stays unread until the next segment, which the peer may never send.
+	 */
+	NUDGE_MS = 100,
 };
 
 /* --- the object --- */
@@ -122,7 +127,7 @@ static struct ib_qp_init_attr qp_attr(struct kdp_conn *c, struct kdp_ep *ep)
 		.recv_cq = c->cq,
 		.srq = ep->srq ? ep->srq->srq : NULL,
 		.cap = {
-			.max_send_wr = kdp_send_size(c->ia, a) + DRAIN,
+			.max_send_wr = kdp_send_size(c->ia, a) + KDP_OWN_REQUESTS,
 			.max_recv_wr = ep->srq ? 0 : a->max_recv_dtos + DRAIN,
 			.max_send_sge = max3(dpr_op_iov(DPR_OP_SEND, a), dpr_op_iov(DPR_OP_WRITE, a),
 					     dpr_op_iov(DPR_OP_READ, a)),
@@ -138,7 +143,7 @@ static u32 cq_size(struct kdp_conn *c, struct kdp_ep *ep)
 {
 	u32 recv = ep->srq ? ep->srq->attr.max_recv_dtos : ep->attr.max_recv_dtos;
 
-	return min_t(u32, kdp_send_size(c->ia, &ep->attr) + recv + 2 * DRAIN, c->ia->attrs.max_cqe);
+	return min_t(u32, kdp_send_size(c->ia, &ep->attr) + KDP_OWN_REQUESTS + recv + DRAIN, c->ia->attrs.max_cqe);
 }
 
 static int make_qp(struct kdp_conn *c, struct kdp_ep *ep)
@@ -205,6 +210,7 @@ static void fail(struct kdp_conn *c, DAT_EVENT_NUMBER event, bool data)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
+/* The attempt takes too long, or the connection is NUDGE_MS old. */
 static void on_timeout(struct work_struct *w)
 {
 	struct kdp_conn *c = container_of(to_delayed_work(w), struct kdp_conn, timer);
@@ -214,6 +220,8 @@ static void on_timeout(struct work_struct *w)
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 		kdp_ep_end(ep, c, DPR_ON_REFUSED, DAT_CONNECTION_EVENT_TIMED_OUT, false);
+	else if (ep->state == DAT_EP_STATE_CONNECTED && ep->conn == c)
+		kdp_post_nudge(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
@@ -252,7 +260,10 @@ static void established(struct kdp_conn *c, const struct rdma_cm_event *ev)
 	if (ep->conn == c && !ep->ending)
 		kdp_ep_established(ep, c->active ? c->in.len : 0, c->in.data);
 	spin_unlock_irqrestore(&ep->lock, flags);
-	cancel_delayed_work(&c->timer);
+	if (c->active && c->ia->iwarp)
+		mod_delayed_work(kdp_wq, &c->timer, msecs_to_jiffies(NUDGE_MS));
+	else
+		cancel_delayed_work(&c->timer);
 	kdp_ep_kick(ep);
 }
 

@@ -23,7 +23,7 @@ static void one(struct kdp_evd *e, unsigned long *flags)
 {
 	DAT_UPCALL_OBJECT up = e->upcall;
 	bool notify = e->policy == DAT_UPCALL_NOTIFY, more;
-	DAT_EVENT ev;
+	DAT_EVENT ev __uninitialized;
 
 	if (notify)
 		e->signal = false;
@@ -48,7 +48,8 @@ static void run(struct kdp_evd *e)
 	e->running++;
 	while (is_due(e))
 		one(e, &flags);
-	if (!--e->running)
+	/* a waiter is in the queue before it looks at `running`, which takes the lock */
+	if (!--e->running && waitqueue_active(&e->idle))
 		wake_up_all(&e->idle);
 	spin_unlock_irqrestore(&e->lock, flags);
 }

@@ -9,11 +9,19 @@
 
 #include <linux/log2.h>
 
+/* Beside enum dpr_op: the provider's own Write of nothing. */
+enum { OP_NUDGE = DPR_OPS };
+
+static bool is_own(const struct kdp_dto *d)
+{
+	return d->op == DPR_OP_INVALIDATE || d->op == OP_NUDGE;
+}
+
 /* --- queues --- */
 
 u32 kdp_send_size(const struct kdp_ia *ia, const DAT_EP_ATTR *attr)
 {
-	return min_t(u32, 2 * (u32)attr->max_request_dtos, ia->attrs.max_qp_wr - 1);
+	return min_t(u32, 2 * (u32)attr->max_request_dtos, ia->attrs.max_qp_wr - KDP_OWN_REQUESTS);
 }
 
 static int queue_make(struct kdp_queue *q, u32 records, u32 most, u32 iov)
@@ -78,7 +86,7 @@ static struct kdp_dto *record(struct kdp_queue *q, u32 index)
 	return &q->dto[index & q->mask];
 }
 
-static struct kdp_dto *next_record(struct kdp_ep *ep, struct kdp_queue *q, enum dpr_op op, DAT_DTO_COOKIE cookie,
+static struct kdp_dto *next_record(struct kdp_ep *ep, struct kdp_queue *q, u8 op, DAT_DTO_COOKIE cookie,
 				   DAT_COMPLETION_FLAGS flags, u64 bytes, void (*done)(struct ib_cq *, struct ib_wc *))
 {
 	struct kdp_dto *d = record(q, q->head);
@@ -108,7 +116,7 @@ static void recv_free(struct kdp_ep *ep, struct kdp_dto *d)
 
 static void recv_event(struct kdp_ep *ep, const struct kdp_dto *d)
 {
-	DAT_EVENT ev;
+	DAT_EVENT ev __uninitialized;
 
 	dpr_op_event(&ev, DPR_OP_RECV, (DAT_HANDLE)ep, NULL, d->cookie, d->status, d->bytes);
 	if (d->invalidated) {
@@ -177,9 +185,9 @@ static void judge(struct kdp_ep *ep, enum ib_wc_status status)
 
 static void request_event(struct kdp_ep *ep, const struct kdp_dto *d, DAT_DTO_COMPLETION_STATUS status)
 {
-	DAT_EVENT ev;
+	DAT_EVENT ev __uninitialized;
 
-	if (d->op == DPR_OP_INVALIDATE || (d->quiet && status == DAT_DTO_SUCCESS))
+	if (is_own(d) || (d->quiet && status == DAT_DTO_SUCCESS))
 		return;
 	dpr_op_event(&ev, d->op, (DAT_HANDLE)ep, d->op == DPR_OP_BIND || d->op == DPR_OP_UNBIND ? d->rmr : NULL,
 		     d->cookie, status, d->bytes);
@@ -197,7 +205,7 @@ static void request_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_irqsave(&ep->lock, flags);
 	copy = *d;
 	ep->sq.tail = d->index + 1;
-	if (d->op != DPR_OP_INVALIDATE)
+	if (!is_own(d))
 		ep->sq.used--;
 	request_event(ep, &copy, dpr_status_of(wc->status));
 	judge(ep, wc->status);
@@ -361,12 +369,27 @@ static DAT_RETURN issue(struct kdp_ep *ep, struct request *r, bool with_inv, int
 	return post_error(err);
 }
 
+void kdp_post_nudge(struct kdp_ep *ep)
+{
+	struct ib_rdma_wr r = { .wr = { .opcode = IB_WR_RDMA_WRITE, .send_flags = IB_SEND_SIGNALED } };
+	DAT_DTO_COOKIE none = { 0 };
+	struct kdp_dto *d;
+
+	if (!ep->qp || !ep->sq.dto || outstanding(&ep->sq) > ep->sq.mask)
+		return;
+	d = next_record(ep, &ep->sq, OP_NUDGE, none, DAT_COMPLETION_SUPPRESS_FLAG, 0, request_done);
+	r.wr.wr_cqe = &d->cqe;
+	ep->sq.head++;
+	if (ib_post_send(ep->qp, &r.wr, NULL))
+		ep->sq.head--;
+}
+
 /* Called with ep->lock held, which `flags` belong to; releases it. */
 static DAT_RETURN finish(struct kdp_ep *ep, struct request *r, bool with_inv, int inv_slot, DAT_RETURN ret,
 			 unsigned long flags) __releases(&ep->lock)
 {
 	struct kdp_evd *evd = ep->parts.request;
-	struct kdp_dto flushed;
+	struct kdp_dto flushed __uninitialized;
 	bool is_flushed = false;
 
 	if (!ret) {
@@ -421,7 +444,7 @@ static DAT_RETURN post(DAT_EP_HANDLE handle, struct request *r, DAT_COUNT n, con
 		       const DAT_RMR_TRIPLET *remote)
 {
 	struct kdp_ep *ep = kdp_ep_of(handle);
-	struct ib_sge sge[KDP_IOV_MAX];
+	struct ib_sge sge[KDP_IOV_MAX] __uninitialized; /* the first n are filled */
 	unsigned long flags;
 	DAT_RETURN ret;
 
@@ -685,7 +708,7 @@ DAT_RETURN kdp_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 			    DAT_COMPLETION_FLAGS completion)
 {
 	struct kdp_ep *ep = kdp_ep_of(handle);
-	struct ib_sge sge[KDP_IOV_MAX];
+	struct ib_sge sge[KDP_IOV_MAX] __uninitialized; /* the first n are filled */
 	struct kdp_evd *evd;
 	unsigned long flags;
 	DAT_RETURN ret;

@@ -13,7 +13,9 @@ struct kdp_srq;
 /* Makes the queues for these attributes in place of the present ones, which are empty. Returns 0 or -ENOMEM. May sleep. */
 int kdp_queues_make(struct kdp_ep *ep, const DAT_EP_ATTR *attr);
 void kdp_queues_free(struct kdp_ep *ep);
-/* Send work requests of an endpoint: more than it may post, since a bind takes two. */
+/* Send work requests of an endpoint: more than it may post, since a bind takes two. Beside them a queue pair has room for
+ * KDP_OWN_REQUESTS: the nudge, and the one by which ib_drain_qp finds the end. */
+#define KDP_OWN_REQUESTS 2
 u32 kdp_send_size(const struct kdp_ia *ia, const DAT_EP_ATTR *attr);
 
 /* Hands waiting receives to ep->qp. Returns 0 or a negative errno. Called with ep->lock held. */
@@ -27,6 +29,8 @@ void kdp_held_drop(struct kdp_ep *ep);
 /* A receive of an SRQ completed, for the endpoint of its queue pair. Softirq. */
 void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *wc);
 
+/* Posts an RDMA Write of nothing, if there is room: conn.c says what for. No event comes of it. Called with ep->lock held. */
+void kdp_post_nudge(struct kdp_ep *ep);
 /* Posts FMR or LMR_INVALIDATE. */
 DAT_RETURN kdp_post_lmr(struct kdp_ep *ep, enum dpr_op op, struct kdp_lmr *l, DAT_DTO_COOKIE cookie,
 			DAT_COMPLETION_FLAGS flags, unsigned int flags_arg);
