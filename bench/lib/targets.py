@@ -95,6 +95,10 @@ TARGETS += [
     ("RoCE", "1 MiB Write, MTU 4096", at("RoCE ib_write_bw 1 MiB"), at("UDP, GSO and GRO"),
      "raw UDP, GSO and GRO", AT_LEAST, 0.7),
 ]
+# A target whose program sleeps, beside an idle processor.
+for path, kinds in (("RoCE", ("Read", "Write", "FAA")), ("iWARP", ("Read", "FAA"))):
+    TARGETS += [(path, f"8 B {kind}, target asleep", at(f"{path} {kind}, target asleep"), at(f"{path} {kind}, target polling"),
+                 "the same, target polling", AT_MOST, 1.5) for kind in kinds]
 PATHS = (("local", "local"), ("RoCE", "RoCE"), ("iWARP", "iWARP"), ("iWARP, one host", "iWARP local"))
 for path, tool in PATHS:
     TARGETS += [(path, "64 B Send rate, 1,000 queue pairs", at(f"{tool} rate by queue pairs", "1000"),

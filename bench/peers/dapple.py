@@ -73,6 +73,9 @@ PERFTEST += [(name.replace("local", "InfiniBand"), "infiniband", "ib", LOCAL, co
 PATHS = [("local", "roce", LOCAL), ("RoCE", "roce", WIRE), ("iWARP", "iwarp", WIRE),
          ("shared", "roce", SHARE)]
 
+# One-sided requests of 8 bytes.
+PASSIVE = (("FAA", "faa"), ("Read", "read"), ("Write", "write"))
+
 QPS = ("1", "10", "100", "1000")
 CONNECTIONS = ("10", "100", "1000", "5000")
 
@@ -172,8 +175,11 @@ def verbs_rows(lacks, no_share):
         add("send bandwidth, events", "cpu", "GB/s", by_verbs(adapter, env, f"bw send event {bw} 0.2"), 5)
         add("send percentiles, polling", "tail", "us", by_verbs(adapter, env, "tail send poll 8 100000"), 3)
         add("send percentiles, events", "tail", "us", by_verbs(adapter, env, "tail send event 8 30000"), 3)
-        add("FAA, target polling", "", "us", by_verbs(adapter, env, "faa poll 5000"))
-        add("FAA, target asleep", "", "us", by_verbs(adapter, env, "faa sleep 3000"))
+        for said, kind in PASSIVE:
+            # A Write over iWARP is complete when TCP has it.
+            if kind != "write" or path == "RoCE":
+                add(f"{said}, target polling", "passive", "us", by_verbs(adapter, env, f"passive {kind} poll 5000"))
+                add(f"{said}, target asleep", "passive", "us", by_verbs(adapter, env, f"passive {kind} sleep 3000"))
         add("idle wake-ups", "idle", "1/s", by_verbs(adapter, env, "quiet 10 2"), 2)
     return out + busy_rows("iWARP local", "iwarp", "iwarp", LOCAL, lacks)
 

@@ -57,6 +57,19 @@ static void until_written(struct ends *e, uint64_t bytes, uint64_t count)
 		}
 }
 
+/* Until the completion of one request. */
+static void request_one(struct ends *e, enum kind kind, uint64_t bytes)
+{
+	static const enum ibv_wr_opcode op[] = {
+		[SEND] = IBV_WR_SEND, [WRITE] = IBV_WR_RDMA_WRITE, [READ] = IBV_WR_RDMA_READ,
+		[FAA] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	struct ibv_wc wc;
+
+	ends_post(e, 0, op[kind], kind == FAA ? 8 : bytes, true);
+	ends_wait(e, e->cq, &wc, 1);
+}
+
 static void serve(struct ends *e, enum kind kind, const uint64_t *size, int sizes, uint64_t n)
 {
 	for (int s = 0; s < sizes && kind < READ; s++)
@@ -77,7 +90,6 @@ static void serve(struct ends *e, enum kind kind, const uint64_t *size, int size
 static double trip(struct ends *e, enum kind kind, uint64_t bytes, uint64_t i)
 {
 	double t = lim_now();
-	struct ibv_wc wc;
 
 	if (kind == SEND) {
 		send_one(e, bytes);
@@ -86,9 +98,7 @@ static double trip(struct ends *e, enum kind kind, uint64_t bytes, uint64_t i)
 		write_one(e, bytes, i);
 		until_written(e, bytes, i);
 	} else {
-		ends_post(e, 0, kind == READ ? IBV_WR_RDMA_READ : IBV_WR_ATOMIC_FETCH_AND_ADD,
-			  kind == READ ? bytes : 8, true);
-		ends_wait(e, e->cq, &wc, 1);
+		request_one(e, kind, bytes);
 	}
 	return (lim_now() - t) * 1e6 / (kind < READ ? 2 : 1);
 }
@@ -100,14 +110,19 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* N round trips, sorted; the first tenth is for warming up. */
-static double *trips(struct ends *e, enum kind kind, uint64_t bytes, uint64_t n, uint64_t *ret)
+/* N times, sorted, of round trips or, where the other end is passive, until the completion; the first tenth is for
+ * warming up. */
+static double *times(struct ends *e, enum kind kind, bool passive, uint64_t bytes, uint64_t n, uint64_t *ret)
 {
-	double *each = calloc(n, sizeof(*each));
+	double *each = calloc(n, sizeof(*each)), t;
 
 	ends_need(each != NULL, "memory");
-	for (uint64_t i = 0; i < n; i++)
-		each[i] = trip(e, kind, bytes, i);
+	for (uint64_t i = 0; i < n; i++) {
+		t = lim_now();
+		if (passive)
+			request_one(e, kind, bytes);
+		each[i] = passive ? (lim_now() - t) * 1e6 : trip(e, kind, bytes, i);
+	}
 	*ret = n - n / 10;
 	memmove(each, each + n / 10, *ret * sizeof(*each));
 	qsort(each, *ret, sizeof(*each), by_size);
@@ -142,7 +157,7 @@ static int latencies(int argc, char **argv, bool tail)
 	if (e.me == 1)
 		serve(&e, kind, size, sizes, n);
 	for (int s = 0; s < (tail ? 1 : sizes); s++) {
-		us = trips(&e, kind, size[s], n, &m);
+		us = times(&e, kind, false, size[s], n, &m);
 		if (!tail)
 			printf("%llu %.4f\n", (unsigned long long)size[s], us[m / 2]);
 		for (size_t i = 0; tail && i < sizeof(rank) / sizeof(*rank); i++)
@@ -162,21 +177,23 @@ int measure_tail(int argc, char **argv)
 	return latencies(argc, argv, true);
 }
 
-int measure_faa(int argc, char **argv)
+int measure_passive(int argc, char **argv)
 {
-	uint64_t n = (uint64_t)lim_number(argc, argv, 1, 10000), m;
-	bool polls = argc > 0 && argv[0][0] == 'p';
+	uint64_t n = (uint64_t)lim_number(argc, argv, 2, 10000), m;
+	enum kind kind = argc > 0 ? kind_of(argv[0]) : FAA;
+	bool polls = argc > 1 && argv[1][0] == 'p';
 	struct ibv_wc wc;
 	struct ends e;
 	double *us;
 
+	ends_need(kind != SEND, "a kind that takes no receive");
 	ends_open(&e, 1, 64, 16, false);
 	if (e.me == 1) {
 		while (polls)
 			ends_wait(&e, e.rcq, &wc, 1);
 		serve(&e, FAA, NULL, 0, 0);
 	}
-	us = trips(&e, FAA, 8, n, &m);
+	us = times(&e, kind, true, 8, n, &m);
 	printf("%.4f\n", us[m / 2]);
 	free(us);
 	return ends_close(&e);

@@ -5,8 +5,8 @@
  *	lat KIND poll|event [BYTES,...] [N]	half a round trip of send or write, a whole one of
  *						read or faa, in us; "BYTES FIGURE" for each size
  *	tail KIND poll|event [BYTES] [N]	the same as percentiles: "50 FIGURE" to "99.99 FIGURE"
- *	faa poll|sleep [N]			round trip of a fetch-and-add whose target polls its
- *						queue or sleeps
+ *	passive KIND poll|sleep [N]		time in us until the completion of a read, write or faa
+ *						whose target polls its queue or sleeps
  *	bw KIND poll|event [BYTES,...] [S]	GB/s of send, write or read; "cpuBYTES FIGURE" is the
  *						processor time of both ends per byte, in ns
  *	rate [QPS] [S]				64-byte sends per second over so many queue pairs, with
@@ -31,7 +31,7 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } modes[] = {
-	{ "lat", measure_lat }, { "tail", measure_tail }, { "faa", measure_faa },
+	{ "lat", measure_lat }, { "tail", measure_tail }, { "passive", measure_passive },
 	{ "bw", measure_bw }, { "rate", measure_rate }, { "quiet", measure_quiet },
 	{ "memory", measure_memory }, { "rounds", measure_rounds }, { "spin", measure_spin },
 };
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run(argc - 2, argv + 2);
 	fprintf(stderr, "usage: bench-verbs lat|tail KIND poll|event [BYTES] [N]\n"
-			"       bench-verbs faa poll|sleep [N]\n"
+			"       bench-verbs passive KIND poll|sleep [N]\n"
 			"       bench-verbs bw KIND poll|event [BYTES] [SECONDS]\n"
 			"       bench-verbs rate|quiet [QPS] [SECONDS]\n"
 			"       bench-verbs rounds [QUEUES] [SECONDS]\n"

@@ -5,7 +5,7 @@
 
 int measure_lat(int argc, char **argv);
 int measure_tail(int argc, char **argv);
-int measure_faa(int argc, char **argv);
+int measure_passive(int argc, char **argv);
 int measure_bw(int argc, char **argv);
 int measure_rate(int argc, char **argv);
 int measure_quiet(int argc, char **argv);

@@ -17,6 +17,7 @@
 #include "device/observe.h"
 #include "device/progress/thread.h"
 #include "util/clock.h"
+#include "util/pause.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -25,6 +26,7 @@
  * wait long for a processor on a busy machine; not more, since fork() or exit() in a signal handler may
  * find the lock held below it. */
 #define LOOKS 1000
+#define TRIES 64 /* in one look */
 #define JOIN_TIMEOUT (200 * UT_MS)
 
 struct ut_mutex dev_process_lock = UT_MUTEX_INIT;
@@ -43,12 +45,17 @@ static bool lock_within(struct ut_mutex *l, unsigned looks)
 {
 	const struct timespec step = { 0, UT_MS };
 
-	while (!ut_trylock(l)) {
+	for (;;) {
+		/* A background thread that spins lets go of it between two looks (progress/attend.h). */
+		for (int i = 0; i < TRIES; i++) {
+			if (ut_trylock(l))
+				return true;
+			ut_pause();
+		}
 		if (!looks--)
 			return false;
 		nanosleep(&step, NULL);
 	}
-	return true;
 }
 
 /* --- fork --- */

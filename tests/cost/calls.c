@@ -189,6 +189,7 @@ int main(int argc, char **argv)
 	connects = !strcmp(argv[1], "connect");
 	writes = !strcmp(argv[1], "write");
 	CHECK(connects || writes || !strcmp(argv[1], "send"));
+	CHECK(!setenv("DAPPLE_SPIN", "0", 1)); /* how long it would spin is the machine's */
 	if (!connects) /* the background thread would take over: under valgrind polls are rare */
 		CHECK(!setenv("DAPPLE_PROGRESS", "poll", 1));
 	ends_shape.bytes = strtoul(argv[2], NULL, 10);

@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 
 	CHECK(argc == 4);
 	CHECK(!setenv("DAPPLE_PROGRESS", "poll", 1)); /* the background thread would take over, since polls are rare here */
+	CHECK(!setenv("DAPPLE_SPIN", "0", 1)); /* how long it would spin is the machine's */
 	ends_shape.bytes = strtoul(argv[2], NULL, 10);
 	if (!strcmp(argv[1], "stream") || !strcmp(argv[1], "spread")) {
 		CHECK(!setenv("DAPPLE_LOCAL", "off", 1));

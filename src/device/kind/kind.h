@@ -79,6 +79,8 @@ struct dev_machine {
 	 * the link's descriptor (on), or looks by itself. look: make it readable once now, for what may
 	 * have come meanwhile. Default: nothing. */
 	void (*sleep)(struct dev_adapter *a, bool on, bool look);
+	/* The same for what fast() takes in, alone. Default: nothing, where fast() takes in nothing. */
+	void (*attend)(struct dev_adapter *a, bool on);
 };
 
 /* An adapter kind. dev.lock is held in every slot, unless stated otherwise. */
@@ -254,6 +256,10 @@ static inline void dev_kind_default_sleep(struct dev_adapter *a, bool on, bool l
 {
 }
 
+static inline void dev_kind_default_attend(struct dev_adapter *a, bool on)
+{
+}
+
 void dev_kind_default_drain(struct dev_adapter *a);
 
 int dev_kind_default_bind(struct dev_adapter *a);
@@ -293,7 +299,7 @@ void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 	.coalesce_more = dev_kind_default_coalesce_more,                                           \
 	.acks_pending = dev_kind_default_acks_pending,                                             \
 	.acknowledge = dev_kind_default_acknowledge, .drain = dev_kind_default_drain,              \
-	.sleep = dev_kind_default_sleep
+	.sleep = dev_kind_default_sleep, .attend = dev_kind_default_attend
 
 #define DEV_DEFAULT_ROW                                                                            \
 	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \

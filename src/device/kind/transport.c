@@ -137,6 +137,14 @@ static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
 	l->ops->sleep(l, on, look);
 }
 
+static void attend(struct dev_adapter *a, bool on)
+{
+	struct shm_channel *c = dev_transport_of(a)->chan;
+
+	if (!shm_channel_is_none(c))
+		shm_channel_sleep(c, !on, false);
+}
+
 DEV_OVERLAY(const struct dev_machine dev_transport_machine, DEV_DEFAULT_MACHINE,
 	.receive = receive,
 	.transmit = transmit,
@@ -152,7 +160,8 @@ DEV_OVERLAY(const struct dev_machine dev_transport_machine, DEV_DEFAULT_MACHINE,
 	.acks_pending = ibp_acks_pending,
 	.acknowledge = ibp_acknowledge,
 	.drain = drain,
-	.sleep = sleep_on_link);
+	.sleep = sleep_on_link,
+	.attend = attend);
 
 /* --- life --- */
 

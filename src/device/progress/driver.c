@@ -55,6 +55,19 @@ void dev_driver_watch(struct dev_adapter *a, bool on) UT_NO_TSA
 	a->machine->sleep(a, on, on);
 }
 
+bool dev_driver_attend(struct dev_adapter *a, bool on)
+{
+	struct dev_driver_state *o = &a->driver;
+	bool mine;
+
+	ut_lock(&o->lock);
+	mine = atomic_load(&o->current) == DEV_DRIVER_THREAD && o->ep >= 0;
+	if (mine)
+		a->machine->attend(a, on);
+	ut_unlock(&o->lock);
+	return mine;
+}
+
 uint64_t dev_driver_tick(struct dev_driver_state *o, uint64_t now)
 {
 	o->quiet = 0;

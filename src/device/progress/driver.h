@@ -50,6 +50,7 @@
  *                               then looks for listed QPs (eng_dev_unlock).
  *   a message comes by shared   sleep(on) sets `on` in the process page, which a peer reads behind its last
  *   memory                      store (host/shm/ring.h).
+ *   the thread spins            as before a sleep: attend(false) asks peers to wake it, then it makes a round (attend.h).
  *   an acknowledgement is       `delayed_ack.since`: the thread serves it at once when it takes the adapter
  *   deferred                    over, and an APP's tick does at the latest.
  *
@@ -107,7 +108,9 @@ struct dev_driver_state {
 	bool trusted; /* DAPPLE_PROGRESS=poll: the program says that it polls; constant */
 	bool leader UT_GUARDED_BY(lock); /* a waiter watches the link */
 	_Atomic unsigned waiters;        /* written under lock */
-	unsigned idle_wakes;             /* the background thread's */
+	unsigned idle_wakes;             /* the background thread's, */
+	bool attended;                   /* as attend.h has it; */
+	int polls_then;                  /* and the idle polls when it last asked */
 	/* In the link's set, for a leader that sleeps on that set alone and waits for an event
 	 * (eng_chan_sleep); -1 before the first one. */
 	int wake_fd UT_GUARDED_BY(lock);
@@ -166,6 +169,10 @@ static inline void dev_driver_received(struct dev_driver_state *o, enum dev_by b
 void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable);
 /* Returns when the background thread must look again by itself, UT_NEVER: when it is told. */
 uint64_t dev_driver_next(struct dev_adapter *a);
+
+/* on: the thread drives the adapter and looks at its rings, so that peers need not wake it. off: it is about to sleep, and
+ * makes a round first. Returns false if it does not drive the adapter. No lock but dev_process_lock held. */
+bool dev_driver_attend(struct dev_adapter *a, bool on);
 
 /* The thread's epoll set reports the link, or does not. a->driver.lock held. */
 void dev_driver_watch(struct dev_adapter *a, bool on);

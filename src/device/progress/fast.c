@@ -6,6 +6,8 @@
 #include "engine/pending.h"
 #include "util/clock.h"
 
+#include <errno.h>
+
 #define ROUND_EVERY 32    /* polls, posts or messages that go without a round; then one is due, which acknowledges too */
 #define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
 
@@ -182,6 +184,33 @@ static bool wake_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.l
 	a->machine->acknowledge(&a->dev, ENG_ACKS_QUIETLY);
 	dev_acks_note(a, true, now);
 	return true;
+}
+
+/* --- the background thread, which spins --- */
+
+int dev_run_rings(struct dev_adapter *a)
+{
+	bool whole = false;
+	int n;
+
+	eng_dev_held(&a->dev);
+	if (!a->wired || dev_is_foreign(&a->dev))
+		return -EAGAIN;
+	/* Loads from the application's memory and stores to it are its own threads'. */
+	a->stage->pages_checked_at = 0;
+	n = a->machine->fast(&a->dev, &whole);
+	if (n < 0)
+		return n;
+	a->rounds.without += (uint32_t)n;
+	if (whole || !a->rounds.quiescent || a->rounds.without >= ROUND_EVERY ||
+	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed))
+		return dev_round(a, DEV_BY_THREAD, DEV_LOOK, n);
+	if (!n)
+		return 0;
+	dev_driver_received(&a->driver, DEV_BY_THREAD, (uint32_t)n);
+	if (a->machine->acks_pending(&a->dev))
+		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
+	return n;
 }
 
 /* --- all of them --- */

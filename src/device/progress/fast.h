@@ -31,6 +31,10 @@ enum dev_look {
 int dev_run(struct dev_adapter *a, enum dev_by by);
 int dev_run_look(struct dev_adapter *a, enum dev_by by, enum dev_look look);
 
+/* The background thread takes in what has come through the rings of the host, the usual way; a round follows where one is
+ * due. Returns the number of things done, or -EAGAIN: they are for rounds alone. dev.lock held. */
+int dev_run_rings(struct dev_adapter *a);
+
 /* eng_dev_ops.progress, .drive and .post_fast */
 int dev_progress(struct eng_dev *dev);
 void dev_drive(struct eng_dev *dev);

@@ -5,7 +5,9 @@
 #include "device/cm/cma_host.h"
 #include "device/control.h"
 #include "device/process.h"
+#include "device/progress/attend.h"
 #include "device/progress/slice.h"
+#include "device/progress/spin.h"
 #include "device/sys.h"
 #include "host/liveness.h"
 #include "util/alloc.h"
@@ -13,6 +15,7 @@
 #include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/pause.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -32,6 +35,9 @@
 #define SERIAL_ADDRESSES 1
 #define SERIAL_PORTS 2
 #define SERIAL_CONTROL 3
+#define SPIN_LOOKS 64   /* at the rings, for one at the epoll set, and a yield: some microseconds */
+#define SPIN_MESSAGE 8
+#define SPIN_ROUND_NS 100000ull /* then timers are set, and news of other kinds are told */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_SIZE (1024 * 1024)
@@ -48,6 +54,7 @@ struct dev_thread {
 	bool addresses_read; /* since rtnetlink is listened to */
 	struct ut_mutex lock;    /* timer */
 	_Atomic uint64_t armed;  /* when the timer fires; written under lock */
+	struct dev_spin spin;    /* the thread's own */
 };
 
 static struct ut_mutex start_lock = UT_MUTEX_INIT;
@@ -168,6 +175,63 @@ static bool has_to_stop(const struct dev_thread *t)
 	return atomic_load(&t->stop) || atomic_load(&leaving);
 }
 
+/* Messages, or requests to take one: what a link's descriptor shows. */
+static bool is_link(const struct epoll_event *ev, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ev[i].data.u64 >= DEV_SERIAL_FIRST)
+			return true;
+	return false;
+}
+
+/* A message takes as long as some empty looks do. */
+static bool look_at_rings(bool any)
+{
+	bool found = false, now;
+
+	for (int i = 0; any && i < SPIN_LOOKS; i += now ? SPIN_MESSAGE : 1) {
+		now = dev_attend_look() > 0;
+		found |= now;
+		ut_pause();
+	}
+	return found;
+}
+
+/* Returns the number of events; 0 without any: the spin is over, or a round is due. */
+static int spin(struct dev_thread *t, struct epoll_event *ev)
+{
+	uint64_t now = ut_now(), end = now + SPIN_ROUND_NS;
+	bool rings = dev_attend_begin(), beside;
+	int n;
+
+	do {
+		if (look_at_rings(rings))
+			dev_spin_found(&t->spin, now);
+		n = epoll_wait(t->ep, ev, EVENTS_MAX, 0);
+		now = ut_now();
+		beside = dev_attend_is_beside();
+	} while (!n && !beside && !has_to_stop(t) && dev_spin_goes_on(&t->spin, now) && now < end);
+	if (beside)
+		dev_spin_refuse(&t->spin);
+	dev_attend_end();
+	if (is_link(ev, n))
+		dev_spin_found(&t->spin, now);
+	return n;
+}
+
+static int await(struct dev_thread *t, struct epoll_event *ev)
+{
+	uint64_t before = ut_now();
+	int n;
+
+	if (dev_spin_is_on(&t->spin, before))
+		return spin(t, ev);
+	n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
+	if (is_link(ev, n))
+		dev_spin_woken(&t->spin, before, ut_now());
+	return n;
+}
+
 static void *run(void *arg)
 {
 	struct dev_thread *t = arg;
@@ -179,7 +243,7 @@ static void *run(void *arg)
 	dev_slice_short();
 	host_life_begin();
 	while (!has_to_stop(t)) {
-		int n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
+		int n = await(t, ev);
 
 		ut_lock(&dev_process_lock);
 		if (!has_to_stop(t))
@@ -203,6 +267,7 @@ static void release(struct dev_thread *t)
 	ut_close(t->ep);
 	ut_close(t->timer);
 	ut_close(t->addresses);
+	dev_spin_fini(&t->spin);
 	ut_mutex_fini(&t->lock);
 	free(t);
 }
@@ -280,6 +345,7 @@ static int start(void) UT_REQUIRES(start_lock)
 	t->process = getpid();
 	t->ep = t->timer = t->addresses = t->control = -1;
 	atomic_init(&t->armed, UT_NEVER);
+	dev_spin_init(&t->spin);
 	r = open_descriptors(t);
 	if (r == 0) {
 		ut_lock(&t->lock);
