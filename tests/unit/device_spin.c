@@ -221,13 +221,16 @@ static void machines(void)
 {
 	begin(NULL);
 	online = allowed = 1;
+	dev_spin_init(&s);
 	CHECK(!ever());
 	begin(NULL);
 	quota = "50000";
+	dev_spin_init(&s);
 	CHECK(!ever());
 	/* Of many processors the program may use two: three threads that run elsewhere are in its way. */
 	begin(NULL);
 	online = 8;
+	dev_spin_init(&s);
 	running = 3;
 	CHECK(!ever());
 	running = 2;
@@ -236,6 +239,7 @@ static void machines(void)
 	begin(NULL);
 	online = 8;
 	allowed = 1;
+	dev_spin_init(&s);
 	running = 8;
 	CHECK(ever());
 }

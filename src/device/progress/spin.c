@@ -18,17 +18,6 @@
 
 #define GROUPS "/sys/fs/cgroup"
 
-void dev_spin_init(struct dev_spin *s)
-{
-	const char *v = ut_env("DAPPLE_SPIN");
-
-	*s = (struct dev_spin){ .load = -1 };
-	if (v && !strcmp(v, "0"))
-		s->mode = DEV_SPIN_NEVER;
-	else if (v && !strcmp(v, "always"))
-		s->mode = DEV_SPIN_ALWAYS;
-}
-
 void dev_spin_fini(struct dev_spin *s)
 {
 	ut_close_fd(&s->load);
@@ -87,13 +76,25 @@ static long processors(void)
 
 static void learn(struct dev_spin *s)
 {
-	s->mode = DEV_SPIN_NEVER;
 	s->most = processors();
 	if (!s->most)
 		return;
 	s->load = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	if (s->load >= 0)
 		s->mode = DEV_SPIN_IDLE;
+}
+
+void dev_spin_init(struct dev_spin *s)
+{
+	const char *v = ut_env("DAPPLE_SPIN");
+
+	*s = (struct dev_spin){ .load = -1 };
+	if (v && !strcmp(v, "0"))
+		s->mode = DEV_SPIN_NEVER;
+	else if (v && !strcmp(v, "always"))
+		s->mode = DEV_SPIN_ALWAYS;
+	else
+		learn(s);
 }
 
 /* --- what it does now --- */
@@ -141,8 +142,6 @@ void dev_spin_woken(struct dev_spin *s, uint64_t before, uint64_t now)
 	s->window = 0;
 	if (s->mode == DEV_SPIN_NEVER || (now - before > DEV_SPIN_MOST_NS && s->mode != DEV_SPIN_ALWAYS))
 		return;
-	if (s->mode == DEV_SPIN_UNKNOWN)
-		learn(s);
 	if (s->skip) {
 		s->skip--;
 		return;

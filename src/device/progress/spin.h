@@ -41,7 +41,7 @@
 #define DEV_SPIN_GUESTS 4u
 #define DEV_SPIN_SKIP_MOST 1024u
 
-enum dev_spin_mode { DEV_SPIN_UNKNOWN, DEV_SPIN_NEVER, DEV_SPIN_IDLE, DEV_SPIN_ALWAYS };
+enum dev_spin_mode { DEV_SPIN_NEVER, DEV_SPIN_IDLE, DEV_SPIN_ALWAYS };
 
 /* The background thread's own. */
 struct dev_spin {
@@ -58,6 +58,7 @@ struct dev_spin {
 	unsigned skip, skip_least; /* messages that change nothing, still, and behind the last refusal */
 };
 
+/* Looks at the machine now, so that no descriptor comes with traffic. */
 void dev_spin_init(struct dev_spin *s);
 void dev_spin_fini(struct dev_spin *s);
 /* The thread has slept from `before` to `now`, and a message woke it. */
