@@ -146,6 +146,7 @@ static void drop_adapter(void)
 	CHECK(eng_chan_destroy(chan) == 0);
 	eng_dev_fini(&a->dev);
 	dev_driver_fini(&a->driver);
+	dev_counting_fini(&a->counting); /* the thread has looked, if the checks took five seconds */
 	free(a);
 	close(set);
 	close(wire[0]);

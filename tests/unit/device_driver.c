@@ -163,6 +163,7 @@ static void drop_adapter(void)
 	dev_thread_join(t);
 	eng_dev_fini(&a->dev);
 	dev_driver_fini(&a->driver);
+	dev_counting_fini(&a->counting);
 	free(a);
 	close(wire[0]);
 	close(wire[1]);

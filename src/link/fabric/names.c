@@ -12,16 +12,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define KEPT 64u /* answers */
+#define KEPT 1024u /* answers of each kind, each at the place of its address or GUID; a power of two */
 #define ANSWER_S 1
 
 struct fabric_names {
 	int fd;
 	uint64_t guid;
 	const struct pkt_page *page;
-	uint64_t generation;     /* of the kept answers */
-	unsigned n, next;
-	struct fabric_peer kept[KEPT];
+	struct kept {
+		uint64_t generation; /* of the answer, + 1; 0: none */
+		struct fabric_peer peer;
+	} by_ip[KEPT], by_guid[KEPT];
 };
 
 int fabric_names_open(const struct fabric_place *where, struct fabric_names **ret, char why[FABRIC_WHY_MAX])
@@ -93,30 +94,25 @@ static int ask(struct fabric_names *n, enum pkt_type answer, struct pkt_message 
 	return r < 0 ? -ENETDOWN : 0;
 }
 
-static const struct fabric_peer *find_kept(struct fabric_names *n, uint32_t ip, uint64_t guid)
+static struct kept *place(struct fabric_names *n, uint32_t ip, uint64_t guid)
 {
-	uint64_t now = atomic_load(&n->page->generation);
-
-	if (now != n->generation)
-		n->n = n->next = 0;
-	n->generation = now;
-	for (unsigned i = 0; i < n->n; i++)
-		if (ip ? n->kept[i].ip == ip : n->kept[i].guid == guid)
-			return &n->kept[i];
-	return NULL;
+	return ip ? &n->by_ip[ip % KEPT] : &n->by_guid[(guid ^ guid >> 10 ^ guid >> 20 ^ guid >> 40) % KEPT];
 }
 
-static void keep(struct fabric_names *n, const struct fabric_peer *p)
+static const struct fabric_peer *find_kept(struct fabric_names *n, uint32_t ip, uint64_t guid)
 {
-	n->kept[n->next] = *p;
-	n->next = (n->next + 1) % KEPT;
-	n->n += n->n < KEPT;
+	const struct kept *k = place(n, ip, guid);
+
+	if (k->generation != atomic_load(&n->page->generation) + 1 || (ip ? k->peer.ip != ip : k->peer.guid != guid))
+		return NULL;
+	return &k->peer;
 }
 
 int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct fabric_peer *ret)
 {
 	struct pkt_message m = { .head = pkt_head(PKT_FIND), .u.find = { .ip = ip, .guid = guid } };
 	const struct fabric_peer *kept = find_kept(n, ip, guid);
+	uint64_t generation = atomic_load(&n->page->generation);
 	int r;
 
 	if (kept) {
@@ -130,7 +126,8 @@ int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct
 		return -ENOENT;
 	*ret = (struct fabric_peer){ .ip = m.u.found.ip, .lid = m.u.found.lid, .lmc = m.u.found.lmc & 7, .guid = m.u.found.guid,
 				     .prefix = m.u.found.prefix };
-	keep(n, ret);
+	/* If the fabric has changed since the question, the answer is not kept for longer. */
+	*place(n, ip, guid) = (struct kept){ generation + 1, *ret };
 	return 0;
 }
 

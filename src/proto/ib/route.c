@@ -53,7 +53,7 @@ void ibp_route_show_pkey(struct ibp_qp *q)
 void ibp_route_passed(struct ibp_qp *q, uint8_t first, uint32_t len, bool back)
 {
 	const struct ut_flow *f = &q->conn.path.chan;
-	uint32_t packets = len ? (len + q->conn.mtu - 1) / q->conn.mtu : 1;
+	uint32_t packets = len > q->conn.mtu ? (len + q->conn.mtu - 1) / q->conn.mtu : 1;
 	uint32_t each = WIRE_LRH_LEN + (f->grh ? WIRE_GRH_LEN : 0) + WIRE_BTH_LEN + WIRE_ICRC_LEN;
 	uint32_t more = wire_ib_shape(first)->hdr_len - WIRE_BTH_LEN;
 	struct ut_flow turned;
