@@ -97,6 +97,8 @@ struct host_user {
 };
 
 int host_socket_here(const struct host *h, enum host_socket_kind kind, uint32_t *ret_uid);
+/* Makes such a socket in our own namespace. Returns a descriptor or -errno. */
+int host_socket_make(enum host_socket_kind kind);
 
 /* Kinds of messages between members. */
 enum host_message_type {

@@ -55,17 +55,22 @@ socklen_t host_slot_name(struct host *h, const uint8_t addr[16], uint32_t scope,
 	return host_owned_name(h, addr, scope, slot, a ? a->tag[slot] : 0, ret);
 }
 
-int host_socket_here(const struct host *h, enum host_socket_kind kind, uint32_t *ret_uid)
+int host_socket_make(enum host_socket_kind kind)
 {
 	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
 	int fd;
 
-	*ret_uid = h->uid;
 	if (kind == HOST_SOCKET_OWNERS)
 		fd = ut_socket(AF_NETLINK, SOCK_RAW | flags, NETLINK_SOCK_DIAG);
 	else
 		fd = ut_socket(AF_UNIX, (kind == HOST_SOCKET_LOCK ? SOCK_STREAM : SOCK_DGRAM) | flags, 0);
 	return fd < 0 ? -errno : fd;
+}
+
+int host_socket_here(const struct host *h, enum host_socket_kind kind, uint32_t *ret_uid)
+{
+	*ret_uid = h->uid;
+	return host_socket_make(kind);
 }
 
 static int nameless(const struct host *h, enum host_socket_kind kind)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "adapters.h"
 
+#include "host/host.h"
 #include "host/mailbox.h"
 #include "host/shm/segment.h"
 #include "link/fabric/packets.h"
@@ -16,7 +17,6 @@
 #include "util/syscall.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,21 +342,13 @@ static int greet(struct ad_process *p, const struct pkt_hello *hello)
 	return send_with(p, &m, p->ad->page_fd);
 }
 
-static int make_socket(enum pkt_socket_kind kind)
-{
-	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int fd = kind == PKT_SOCKET_OWNERS ? ut_socket(AF_NETLINK, SOCK_RAW | flags, NETLINK_SOCK_DIAG)
-					   : ut_socket(AF_UNIX, SOCK_DGRAM | flags, 0);
-
-	return fd < 0 ? -errno : fd;
-}
-
 /* Returns -EPROTO: with the socket the connection has done its work. */
 static int give_socket(struct ad_process *p, const struct pkt_ask_socket *ask)
 {
+	enum host_socket_kind kind = ask->kind == PKT_SOCKET_OWNERS ? HOST_SOCKET_OWNERS : HOST_SOCKET_MAIL;
 	struct pkt_message m = { .head = pkt_head(PKT_MADE), .u.made.uid = geteuid() };
 	const struct iovec iov = { &m, pkt_length(PKT_MADE) };
-	int fd = ask->version == PKT_VERSION ? make_socket(ask->kind) : -EPROTO;
+	int fd = ask->version == PKT_VERSION ? host_socket_make(kind) : -EPROTO;
 
 	if (fd >= 0) {
 		send_with(p, &m, fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The background thread attends to the adapters that it drives while it spins (spin.h): it looks at the rings of the
- * host, and their writers need not wake it. What comes by sockets shows at its epoll set as before.
+ * host, and their writers need not wake it. Packets of sockets show at its epoll set as before.
  *
  * No message is lost between: as before each sleep of a driver (driver.h), the word that asks writers to wake it is stored
  * first, and then a round looks at the rings.

@@ -380,8 +380,7 @@ static int attach(struct fabric_link *n, const struct fabric_place *where, char 
 	struct pkt_welcome w;
 	int tally = fabric_tally_make(&n->tally), r = fabric_greet(where, tally, &w, &n->page, why);
 
-	if (tally >= 0)
-		ut_close_fd(&tally);
+	ut_close_fd(&tally);
 	if (r < 0)
 		return r;
 	n->data.fd = r;

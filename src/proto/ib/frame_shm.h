@@ -139,7 +139,7 @@ struct ibp_pieces {
 };
 
 /* Bytes behind the header of an atomic: swap and compare, or one number, which leaves the message in the ring's inline
- * slot: what is added, or the answer's old value. */
+ * slot: the number to add, or the answer's old value. */
 static inline uint32_t ibp_shm_atomic_bytes(uint8_t opcode)
 {
 	return opcode == WIRE_RC_COMPARE_SWAP || opcode == WIRE_XRC_COMPARE_SWAP ? 16 : 8;

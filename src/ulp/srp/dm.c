@@ -135,7 +135,7 @@ bool srp_dm_has_controller(const uint8_t mad[SRP_MAD_LEN], unsigned slot)
 	return slot && slot <= srp_dm_slots(mad) && (list[i / 2] >> (i % 2 ? 0 : 4) & 15) == WIRE_DM_CONTROLLER;
 }
 
-/* Text of a fixed length, which may be padded; what is no ASCII letter is replaced. */
+/* Text of a fixed length, which may be padded; octets that are no ASCII letters are replaced. */
 static void copy_text(char *out, const uint8_t *at, size_t len)
 {
 	size_t n = strnlen((const char *)at, len);

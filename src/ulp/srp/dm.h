@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Device management of an I/O unit with one SRP controller (IBTA vol 1, 16.3): MADs of 256 octets of both ends, without a port
- * that sends them. What is read has been checked: texts end, numbers are in their ranges.
+ * that sends them. Fields that are read have been checked: texts end, numbers are in their ranges.
  */
 #ifndef ULP_SRP_DM_H
 #define ULP_SRP_DM_H
@@ -47,7 +47,7 @@ uint32_t srp_dm_slot(unsigned slot);
 uint32_t srp_dm_services(unsigned slot, unsigned first, unsigned last);
 
 void srp_dm_ask(uint8_t mad[SRP_MAD_LEN], uint64_t tid, uint16_t attribute, uint32_t modifier);
-/* NULL if the MAD answers that request, or what is wrong. */
+/* Returns NULL if the MAD answers that request, or the mistake as text. */
 const char *srp_dm_refusal(const uint8_t mad[SRP_MAD_LEN], uint64_t tid, uint16_t attribute);
 /* Whether a slot of IOUnitInfo has a controller; false behind the last one. */
 bool srp_dm_has_controller(const uint8_t mad[SRP_MAD_LEN], unsigned slot);
