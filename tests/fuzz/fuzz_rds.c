@@ -109,7 +109,7 @@ static void transmit(struct ends *e)
 {
 	const struct rds_message *m = rds_flow_next(&e->tx);
 
-	if (!m || e->sent == STREAM)
+	if (!m || e->sent == STREAM || !rds_flow_may_send(&e->tx))
 		return;
 	e->stream[e->sent].sequence = m->sequence;
 	e->stream[e->sent++].again = m->retransmitted;
@@ -170,11 +170,13 @@ static void connection(const uint8_t *data, size_t size)
 	/* Whatever happened before: a transport that lasts brings all that is left. */
 	while (rds_flow_next(&e.tx)) {
 		end(&e);
-		while (rds_flow_next(&e.tx) && e.sent < STREAM)
-			transmit(&e);
-		while (e.taken < e.sent)
-			take(&e);
-		rds_flow_acked(&e.tx, e.sent, freed, &e);
+		while (rds_flow_next(&e.tx) && e.sent < STREAM) {
+			while (rds_flow_next(&e.tx) && e.sent < STREAM && rds_flow_may_send(&e.tx))
+				transmit(&e);
+			while (e.taken < e.sent)
+				take(&e);
+			rds_flow_acked(&e.tx, e.sent, freed, &e);
+		}
 	}
 	while (e.taken < e.sent)
 		take(&e);

@@ -154,6 +154,47 @@ static void ends_and_begins_again(void)
 	CHECK(nr_done == 6 && !f.nr && !f.bytes && !rds_flow_next(&f));
 }
 
+/*
+ * A transport that ends at its n-th packet, again and again. As over RDMA the sender posts whatever it may before an acknowledgement
+ * is back, and one that is under way as the connection ends is lost.
+ */
+static void ends_again_and_again(unsigned n, unsigned count)
+{
+	struct rds_flow tx, rx;
+	uint64_t arrived = 0;
+	unsigned packets, connections = 0;
+
+	nr_done = 0;
+	rds_flow_init(&tx);
+	rds_flow_init(&rx);
+	for (unsigned i = 0; i < count; i++)
+		queue(&tx, 1, 7);
+	while (rds_flow_next(&tx)) {
+		CHECK(connections++ < count);
+		for (packets = 0; packets < n && rds_flow_next(&tx);) {
+			for (; packets < n && rds_flow_next(&tx) && rds_flow_may_send(&tx); packets++) {
+				const struct rds_message *m = rds_flow_next(&tx);
+
+				if (rds_flow_arrived(&rx, m->sequence, m->retransmitted))
+					CHECK(m->sequence == ++arrived);
+				rds_flow_sent(&tx, m->sequence);
+			}
+			if (packets < n || !rds_flow_next(&tx))
+				rds_flow_acked(&tx, arrived, done, &nr_done);
+		}
+		rds_flow_restart(&tx);
+	}
+	CHECK(arrived == count && nr_done == count && !tx.in_flight);
+	if (n > count)
+		CHECK(connections == 1);
+}
+
+static void ends_at_the_nth_packet(void)
+{
+	for (unsigned n = 2; n < 400; n++)
+		ends_again_and_again(n, 300);
+}
+
 static bool to_port(const struct rds_message *m, const void *key)
 {
 	return m->dport == *(const uint16_t *)key;
@@ -411,6 +452,7 @@ static const struct test_case cases[] = {
 	{ "-", "headers that name regions", headers_of_regions },
 	{ "-", "headers that are refused", refused_headers },
 	{ "-", "a connection that ends and begins again", ends_and_begins_again },
+	{ "-", "connections that end at the n-th packet", ends_at_the_nth_packet },
 	{ "-", "messages that are cancelled", cancelled },
 	{ "-", "arrivals that are old, and a peer that begins anew", arrivals },
 	{ "-", "private data", private_data_of_both_families },

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/flow.h"
 
+#include <limits.h>
 #include <stdlib.h>
+
+#define WINDOW_MOST 256                 /* more than a transport has packets under way: from here on there is no limit */
 
 void rds_flow_init(struct rds_flow *f)
 {
-	*f = (struct rds_flow){ .next_tx = 1 };
+	*f = (struct rds_flow){ .next_tx = 1, .window = UINT_MAX };
 	ut_list_init(&f->waiting);
 	ut_list_init(&f->unacked);
+}
+
+static void leave_flight(struct rds_flow *f, struct rds_message *m)
+{
+	if (m->sent && !m->silent)
+		f->in_flight--;
+	m->sent = false;
 }
 
 static void drop(struct rds_flow *f, struct rds_message *m, rds_flow_done *done, void *arg)
@@ -15,6 +25,7 @@ static void drop(struct rds_flow *f, struct rds_message *m, rds_flow_done *done,
 	ut_list_del(&m->node);
 	f->bytes -= m->len;
 	f->nr--;
+	leave_flight(f, m);
 	done(arg, m);
 	free(m);
 }
@@ -85,11 +96,25 @@ void rds_flow_move(struct rds_flow *from, struct rds_flow *to)
 	}
 }
 
+bool rds_flow_may_send(const struct rds_flow *f)
+{
+	const struct rds_message *m = rds_flow_next(f);
+
+	return f->in_flight < f->window || (m && m->silent);
+}
+
+bool rds_flow_fills_window(const struct rds_flow *f)
+{
+	return f->in_flight + 1 >= f->window;
+}
+
 void rds_flow_sent(struct rds_flow *f, uint64_t end)
 {
 	struct rds_message *m = rds_flow_next(f);
 
 	m->end = end;
+	m->sent = true;
+	f->in_flight += !m->silent;
 	ut_list_del(&m->node);
 	ut_list_add_tail(&f->unacked, &m->node);
 }
@@ -98,18 +123,24 @@ void rds_flow_acked(struct rds_flow *f, uint64_t place, rds_flow_done *done, voi
 {
 	struct rds_message *m;
 
-	while ((m = ut_list_first(&f->unacked, struct rds_message, node)) && m->end <= place)
+	while ((m = ut_list_first(&f->unacked, struct rds_message, node)) && m->end <= place) {
 		drop(f, m, done, arg);
+		if (f->window < UINT_MAX)
+			f->window = f->window < WINDOW_MOST ? f->window + 1 : UINT_MAX;
+	}
 }
 
 void rds_flow_restart(struct rds_flow *f)
 {
 	struct rds_message *m;
 
+	if (f->in_flight)
+		f->window = 1;
 	/* From the last one on, each in front of those that wait: behind it in the ring of the list. */
 	while (!ut_list_empty(&f->unacked)) {
 		m = ut_container(f->unacked.prev, struct rds_message, node);
 		m->retransmitted = true;
+		leave_flight(f, m);
 		ut_list_del(&m->node);
 		ut_list_add_tail(f->waiting.next, &m->node);
 	}

@@ -12,6 +12,10 @@
  * retransmitted message with a number below the next one expected, and takes every other: numbers may skip forward,
  * and a peer that has begun anew begins at 1 without the mark. A peer that says its generation is known to have begun
  * anew, so that its retransmitted messages are not taken for old ones.
+ *
+ * A connection that ends again and again before an acknowledgement comes back must make progress all the same: after one
+ * that has ended with unacknowledged messages, a window limits them, to one at first and to one more with each that is
+ * acknowledged. So an acknowledgement is asked for after one message, two, four ..., and what it frees is not sent again.
  */
 #ifndef ULP_RDS_FLOW_H
 #define ULP_RDS_FLOW_H
@@ -35,6 +39,7 @@ struct rds_message {
 	uint16_t sport, dport;
 	uint16_t paths;         /* extension of a pong */
 	bool retransmitted;
+	bool sent;              /* it is unacknowledged */
 	bool either;            /* its sender has chosen no transport */
 	bool silent;            /* of its works the peer's program is not told: no packet is sent */
 	uint64_t cookie;        /* extension: a region of the sender; 0: none */
@@ -48,6 +53,7 @@ struct rds_flow {
 	uint32_t peer_generation;       /* 0: not known */
 	size_t bytes;                   /* payload of both lists */
 	unsigned nr;                    /* messages of both lists */
+	unsigned in_flight, window;     /* unacknowledged messages that have packets; most of them */
 };
 
 /* Called for each message that has left the lists, before it is freed. */
@@ -67,6 +73,10 @@ bool rds_flow_is_last(const struct rds_flow *f);
 void rds_flow_move(struct rds_flow *from, struct rds_flow *to);
 /* The message to be sent next, or NULL. It stays where it is until rds_flow_sent(). */
 struct rds_message *rds_flow_next(const struct rds_flow *f);
+/* Returns true if the window lets the first waiting message through, or it has no packets. */
+bool rds_flow_may_send(const struct rds_flow *f);
+/* Returns true if the first waiting message fills the window: its acknowledgement has to be asked for. */
+bool rds_flow_fills_window(const struct rds_flow *f);
 /* The first waiting message has been given to the transport, whose stream it ends at `end`. */
 void rds_flow_sent(struct rds_flow *f, uint64_t end);
 /* Frees the messages that end at or before this place of the stream. */

@@ -192,10 +192,11 @@ static bool is_silent(const struct rds_rdma *r)
 
 static bool begin_message(struct rds_rdma *r)
 {
-	if (!rds_out_begin(&r->c))
+	if ((!r->c.map_due && !rds_flow_may_send(&r->c.flow)) || !rds_out_begin(&r->c))
 		return false;
 	r->offset = 0;
-	if (!r->c.out.is_map && !is_silent(r) && (++r->without_ack >= ASK_EVERY || rds_flow_is_last(&r->c.flow))) {
+	if (!r->c.out.is_map && !is_silent(r) &&
+	    (++r->without_ack >= ASK_EVERY || rds_flow_is_last(&r->c.flow) || rds_flow_fills_window(&r->c.flow))) {
 		r->c.out.header.ack_required = true;
 		r->without_ack = 0;
 	}
