@@ -5,6 +5,7 @@
  *
  *   replay_bug PORT          server: status 1 and a line if it has missed messages
  *   replay_bug PORT ADDRESS  client
+ *   replay_bug forks ...     the same in a child process
  *
  * Built with DIFFERS its messages have another octet: a changed program, of which a replay is to find the first message that
  * differs.
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MESSAGES 60
 #define BYTES 32
@@ -101,12 +104,28 @@ static int send_all(struct rdma_cm_id *id)
 	return 0;
 }
 
+static void in_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		return;
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		fail("fork");
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+}
+
 int main(int argc, char **argv)
 {
 	struct rdma_cm_id *id;
 
 	if (argc < 2)
 		return 2;
+	if (argc > 2 && !strcmp(argv[1], "forks")) {
+		in_child();
+		argv++;
+	}
 	id = make(argv[1], argv[2]);
 	return argv[2] ? send_all(id) : serve(id);
 }

@@ -35,6 +35,121 @@ done
 [ $? = 134 ] || fault "status $? of SIGABRT"
 replays 1 abort.record 134; has "SIGABRT"
 
+# Its children: the one of fork() goes on with its memory, the one of system() is another program.
+"$DAPPLE" record -o order.record -- "$REPLAY_ORDER" >recorded 2>err
+replays 5 order.record.1 7
+replays 5 order.record.2 3
+[ "$(stat -c %a order.record.1)" = 600 ] || fault "others can read the record of a child: $(stat -c %a order.record.1)"
+[ ! -e order.record.3 ] || fault "a record of no process"
+
+# family FILE OUTPUT: all records of a run; what they print together is what the run has printed, line by line.
+family() {
+	rm -f replayed
+	for f in "$1" "$1".*; do
+		"$DAPPLE" replay "$f" >>replayed 2>err
+		grep -q "1 replay is as recorded" err || fault "$f: $(cat err)"
+		echo >>replayed # behind one that ended in a line
+	done
+	sort "$2" >before
+	sort -u replayed | comm -23 before - >lost
+	[ ! -s lost ] || fault "$1 lacks lines: $(cat lost)"
+}
+
+# A script, whose programs have a record each. SIGTERM must end a child: it has the signals that its parent left it.
+cat >script <<'END'
+#!/bin/sh
+date +%N
+sleep 1000 &
+kill -TERM $!
+wait $!
+echo "ended by $?"
+random=$(head -c 8 /dev/urandom | od -An -tx1)
+echo "$random"
+none 2>/dev/null || echo "status $?"
+exec date +later-%N
+END
+chmod +x script
+"$DAPPLE" record -o script.record -- ./script >recorded 2>err || fault "the script: $(cat err)"
+for text in "ended by 143" "status 127" later-; do
+	grep -q "$text" recorded || fault "no \"$text\": $(cat recorded err)"
+done
+family script.record recorded
+n=$(ls script.record* | wc -l)
+[ "$n" -ge 5 ] || fault "$n records of a script with six programs"
+# The next run takes the names again, and leaves none of this one.
+"$DAPPLE" record -o script.record -- "$REPLAY_ORDER" >recorded 2>err
+[ "$(ls script.record* | wc -l)" = 3 ] || fault "records of the run before: $(ls script.record*)"
+
+# A process that outlives the run: its record is whole when it has ended.
+cat >late <<'END'
+#!/bin/sh
+{ echo up >began; read line <pipe; echo "late $line"; } >said &
+read line <began
+echo early
+END
+chmod +x late
+mkfifo pipe began
+expect 0 "$DAPPLE" record -o late.record -- ./late
+has "still runs"
+echo word >pipe
+until_true grep -q "late word" said
+until_true "$DAPPLE" replay late.record.1
+grep -q "1 replay is as recorded.*end with status 0" "$work/last" || fault "a late end: $(cat "$work/last")"
+
+# What a process has from its parent: another stack limit moves all libraries, and an ignored signal has no handler.
+for limit in 1024 unlimited; do
+	(ulimit -S -s $limit && exec "$DAPPLE" replay --times 2 order.record >replayed 2>err)
+	grep -q "2 replays are as recorded" err || fault "stack limit $limit: $(cat err)"
+done
+(trap '' PIPE USR1; exec "$DAPPLE" replay --times 2 order.record >replayed 2>err)
+grep -q "2 replays are as recorded" err || fault "ignored signals: $(cat err)"
+(ulimit -S -n 64 && exec "$DAPPLE" replay --times 2 order.record >replayed 2>err)
+grep -q "2 replays are as recorded" err || fault "64 descriptors: $(cat err)"
+taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" "$DAPPLE" replay --times 2 order.record >replayed 2>err
+grep -q "2 replays are as recorded" err || fault "one processor: $(cat err)"
+
+# Another root, host name and network, with no file but those of the program: nothing of /etc, /sys and /tmp.
+build=$(dirname "$(dirname "$(dirname "$REPLAY_ORDER")")")
+mkdir -p "tree/usr" "tree/proc" "tree/etc" "tree$build" "tree$work"
+cp /etc/ld.so.cache tree/etc
+for d in lib lib64 bin sbin; do
+	if [ -L /$d ]; then ln -s "$(readlink /$d)" tree/$d; else mkdir -p tree/$d; fi
+done
+cp order.record order.record.1 tree
+elsewhere() {
+	unshare -Urmnuf sh -c '
+		hostname elsewhere
+		for d in /usr /proc "$2"; do mount --rbind $d "$1$d" || exit 77; done
+		for d in /lib /lib64; do [ -L $d ] || mount --rbind $d "$1$d" || exit 77; done
+		exec env -i PATH=/usr/sbin:/usr/bin chroot "$1" "$DAPPLE" replay --times 2 "/$3"' \
+		sh "$work/tree" "$build" "$1" >replayed 2>err
+}
+for f in order.record order.record.1; do
+	elsewhere $f
+	[ $? = 77 ] && echo "skipped: another root: $(cat err)" && break
+	grep -q "2 replays are as recorded" err || fault "$f in another root: $(cat err)"
+	# The loader maps its cache before all libraries: a larger one moves them.
+	head -c 65536 /dev/zero >>tree/etc/ld.so.cache
+	elsewhere $f
+	grep -q "use the kernel and the ld.so.cache of the record" err || fault "another layout: $(cat err)"
+	cp /etc/ld.so.cache tree/etc
+done
+
+# A machine that lacks a file of the run: nothing is started in earnest.
+mkdir there && cp "$REPLAY_ORDER" there/order
+(cd there && "$DAPPLE" record -o ../there.record -- ./order >/dev/null 2>&1)
+mv there away
+expect 125 "$DAPPLE" replay there.record; has "the directory of the run is not there"
+mkdir there
+expect 125 "$DAPPLE" replay there.record; has "the program of the record is not there"
+cp away/order there
+"$DAPPLE" replay there.record >replayed 2>err
+grep -q "1 replay is as recorded" err || fault "the program is back: $(cat err)"
+touch lib.so
+env LD_PRELOAD="$work/lib.so" "$DAPPLE" record -o preload.record -- "$REPLAY_ORDER" >/dev/null 2>&1
+rm lib.so
+expect 125 "$DAPPLE" replay preload.record; has "lib.so: the library of the record is not there"
+
 # What is refused.
 expect 2 "$DAPPLE" record; has "the program to record is missing"
 expect 2 "$DAPPLE" record --limit 0 -- true; has "--limit"
@@ -44,9 +159,6 @@ expect 125 "$DAPPLE" replay none; has "it cannot be read"
 expect 125 "$DAPPLE" replay recorded; has "it is no record"
 head -c 1048600 order.record >cut.record
 expect 125 "$DAPPLE" replay cut.record; has "it is no record"
-printf '#!/bin/sh\n' >script
-chmod +x script
-expect 125 "$DAPPLE" record -- ./script; has "is a script"
 expect 125 env DAPPLE_SHARE=1 "$DAPPLE" record -- "$REPLAY_ORDER"; has "DAPPLE_SHARE is set"
 expect 125 "$DAPPLE" record -o no/file -- "$REPLAY_ORDER"; has "it cannot be made"
 expect 125 "$DAPPLE" record --patience 2 -o polls.record -- "$REPLAY_POLLS"; has "a thread that polls memory cannot be recorded"
@@ -71,6 +183,19 @@ missed=$(sed -n 's/^server| \(missed.*\)/\1/p' "$work/out")
 expect 1 "$DAPPLE" replay server.record; has "$missed"; has "as recorded"
 replays 100 server.record 1
 replays 20 client.record 0
+
+# A child that sends, of a parent that waits for it.
+expect 0 env DAPPLE_FAULT='lose in op=send every=9' $pair --adapter iwarp --record . -- "$REPLAY_BUG" forks '{port}' '{peer}'
+replays 5 server.record.1 0
+replays 5 client.record 0
+replays 5 client.record.1 0
+messages=$(sed -n 's/.* events, \([0-9]*\) messages.*/\1/p' "$work/out")
+[ "${messages:-0}" -gt 60 ] || fault "the child's record has $messages messages"
+# Both ends and their launcher, as one run.
+expect 0 "$DAPPLE" record -o whole.record -- $pair --adapter roce -- "$REPLAY_BUG" '{port}' '{peer}'
+grep "^[a-z]*|" "$work/out" >recorded
+[ "$(ls whole.record* | wc -l)" = 3 ] || fault "records: $(ls whole.record*)"
+family whole.record recorded
 
 # A changed client: the first message that differs is named. Both are of the same build, one constant apart.
 cp "$REPLAY_BUG_BEFORE" bug

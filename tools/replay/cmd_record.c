@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapple record: runs a program with the recorder in front of its libraries. */
 #include "../run/run.h"
+#include "family.h"
 #include "file.h"
 #include "tell.h"
 
@@ -24,10 +25,9 @@ struct record {
 	const char *adapter;
 	char path[PATH_MAX];
 	long limit_mb, still_s;
-	/* of the watch */
-	uint64_t events;
-	time_t since;
-	bool spins;
+	struct replay_family family;
+	struct replay_watch watch;
+	const char *spins; /* the program of which a thread does, or NULL */
 };
 
 static int read_option(struct run_opts *o, const char *name, struct record *c)
@@ -68,17 +68,6 @@ static bool find(const char *word, char *ret)
 	return found;
 }
 
-static bool is_program(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char magic[4] = "";
-	bool yes = fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
-
-	if (fd >= 0)
-		close(fd);
-	return yes;
-}
-
 /* The wire alone: what comes by shared memory comes without a call. */
 static int set_environment(const struct record *c)
 {
@@ -95,7 +84,7 @@ static int set_environment(const struct record *c)
 		r = run_libdir(dir, sizeof(dir));
 	if (r)
 		return r;
-	snprintf(library, sizeof(library), "%s/" REPLAY_LIBRARY, dir);
+	snprintf(library, sizeof(library), "%s/" RP_LIBRARY, dir);
 	if (access(library, R_OK) < 0) {
 		run_say("%s: it is not there (%s): nothing is recorded; records are made on x86-64 alone", library, strerror(errno));
 		return REPLAY_REFUSED;
@@ -118,11 +107,6 @@ static int prepare(struct record *c, char **words)
 		run_say("cannot start %s (%s): no program runs; check its path and permissions", words[0], strerror(errno));
 		return 127;
 	}
-	if (!is_program(exe)) {
-		run_say("%s is a script, and a record is of one process: nothing is recorded; put dapple record before the program in it",
-			words[0]);
-		return REPLAY_REFUSED;
-	}
 	r = set_environment(c);
 	if (r)
 		return r;
@@ -133,22 +117,65 @@ static int prepare(struct record *c, char **words)
 	}
 	setenv(RP_ENV, RP_RECORD " 0000 0000", 1); /* of the length it will have */
 	r = replay_create(&c->run, exe, words, (uint64_t)c->limit_mb << 20);
-	return r ? r : replay_control(&c->run);
+	if (r)
+		return r;
+	replay_family_clear(c->run.path);
+	replay_control(&c->run, true);
+	c->family.path = c->run.path;
+	return 0;
 }
 
-/* A thread that neither waits nor calls anything keeps all others from running. */
+static bool goes_on(struct replay_watch *w, const struct rp_control *o, long still_s)
+{
+	time_t now = time(NULL);
+
+	if (!o->waiting || o->exited || o->events != w->events || !w->since) {
+		w->events = o->events;
+		w->since = now;
+	}
+	return now - w->since < still_s;
+}
+
 static bool watch(void *arg)
 {
 	struct record *c = arg;
-	time_t now = time(NULL);
 
-	if (!c->run.control->waiting || c->run.control->events != c->events || !c->since) {
-		c->events = c->run.control->events;
-		c->since = now;
-		return true;
+	if (!goes_on(&c->watch, c->run.control, c->still_s))
+		c->spins = c->run.args[0];
+	replay_family_look(&c->family);
+	for (unsigned i = 0; i < c->family.n; i++) {
+		struct replay_member *m = &c->family.members[i];
+
+		if (goes_on(&m->watch, m->run.control, c->still_s))
+			continue;
+		c->spins = m->run.args[0];
+		kill(m->run.control->pid, SIGKILL);
 	}
-	c->spins = now - c->since >= c->still_s;
 	return !c->spins;
+}
+
+static int report_spin(const struct record *c)
+{
+	unlink(c->run.path);
+	replay_family_clear(c->run.path);
+	run_say("%s: a thread has made no system call for %ld s, and another waits: a thread that polls memory cannot be "
+		"recorded, because no call says when it saw the value; poll completions instead, or give a longer --patience",
+		c->spins, c->still_s);
+	return REPLAY_REFUSED;
+}
+
+static int exit_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void report_family(struct record *c)
+{
+	unsigned missing = c->run.control->missing + replay_family_finish(&c->family);
+
+	if (missing)
+		run_say("%u processes of the run have no record: they ended at once, or did not load the recorder: they ran without it; a static or "
+			"a setuid program cannot be recorded, nor one without its parent's LD_PRELOAD", missing);
 }
 
 static int report(struct record *c, char **words, int status)
@@ -158,28 +185,23 @@ static int report(struct record *c, char **words, int status)
 
 	if (r)
 		return r;
-	if (c->spins) {
-		unlink(c->run.path);
-		run_say("%s: a thread has made no system call for %ld s, and another waits: a thread that polls memory cannot be "
-			"recorded, because no call says when it saw the value; poll completions instead, or give a longer --patience",
-			words[0], c->still_s);
-		return REPLAY_REFUSED;
-	}
+	if (c->spins)
+		return report_spin(c);
 	if (!o->events) {
 		unlink(c->run.path);
 		run_say("%s: it was run and not recorded: the recorder was not loaded; a static or a setuid program cannot be recorded", words[0]);
-		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		return exit_status(status);
 	}
-	if (o->stop != RP_GOES_ON && o->stop != RP_ENDED) {
+	if (o->stop != RP_GOES_ON && o->stop != RP_ENDED && o->stop != RP_REPLACED) {
 		replay_tell(&c->run, false);
-		if (o->stop != RP_FULL && o->stop != RP_REPLACED) {
+		if (o->stop != RP_FULL) {
 			unlink(c->run.path);
 			return REPLAY_REFUSED;
 		}
 	}
-	run_say("%s: %llu events, %llu messages, %.1f MiB; run it again by: dapple replay %s", words[0], (unsigned long long)o->events,
-		(unsigned long long)o->messages, (double)o->used / (1 << 20), c->run.path);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	replay_tell_record(&c->run);
+	report_family(c);
+	return exit_status(status);
 }
 
 int run_cmd_record(int argc, char **argv)

@@ -61,7 +61,7 @@ static bool is_same(const struct replay *c, int status)
 		return false;
 	if (o->stop == RP_AT_END)
 		return true;
-	return (o->stop == RP_GOES_ON || o->stop == RP_ENDED) && status == c->run.head.status;
+	return (o->stop == RP_GOES_ON || o->stop == RP_ENDED) && (c->run.head.killed ? WIFSIGNALED(status) : status == c->run.head.status);
 }
 
 static int once(struct replay *c, bool quietly)
@@ -69,7 +69,7 @@ static int once(struct replay *c, bool quietly)
 	pid_t pid;
 	int status, null;
 
-	replay_control(&c->run);
+	replay_control(&c->run, false);
 	pid = fork();
 	if (pid < 0)
 		abort();
@@ -84,7 +84,9 @@ static int once(struct replay *c, bool quietly)
 	status = replay_wait(pid, NULL, NULL);
 	if (is_same(c, status))
 		return 0;
-	if (c->run.control->stop == RP_GOES_ON || c->run.control->stop == RP_ENDED)
+	if (!c->run.control->events && c->run.control->stop == RP_GOES_ON)
+		run_say("%s: its program was started without the recorder: nothing was replayed; install the same Dapple at the same place", c->run.path);
+	else if (c->run.control->stop == RP_GOES_ON || c->run.control->stop == RP_ENDED)
 		tell_end(&c->run, status);
 	else
 		replay_tell(&c->run, true);
@@ -122,8 +124,11 @@ int run_cmd_replay(int argc, char **argv)
 		return r;
 	if (c.gdb)
 		return debug(argv[o.index]);
+	r = replay_check(&c.run);
+	if (r)
+		return r;
 	if (c.in_place) {
-		replay_control(&c.run);
+		replay_control(&c.run, false);
 		return replay_exec(&c.run, RP_STAY);
 	}
 	return repeat(&c);

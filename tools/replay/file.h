@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define REPLAY_LIBRARY "libdapple-replay.so"
 #define REPLAY_REFUSED 125 /* exit status: no recording, or no replay */
 
 struct replay_run {
@@ -23,8 +22,12 @@ struct replay_run {
 int replay_create(struct replay_run *r, const char *exe, char **args, uint64_t limit);
 /* Opens a file and reads its beginning. Returns 0, or an exit code after a sentence. */
 int replay_open(struct replay_run *r, const char *path);
-/* Makes what a process shares with this one, anew for each. Returns 0, or an exit code after a sentence. */
-int replay_control(struct replay_run *r);
+/* Opens the file of a process that is recorded, and its struct rp_control. Returns false if it is not there yet. */
+bool replay_attach(struct replay_run *r, const char *path);
+/* Makes what a process shares with this one: of a recording in its file, of a replay anew for each. */
+void replay_control(struct replay_run *r, bool recording);
+/* Goes to the directory of the record. Returns 0, or an exit code after a sentence: this machine lacks a file of the run. */
+int replay_check(const struct replay_run *r);
 
 /* Becomes the program. how: RP_RECORD, RP_REPLAY or RP_STAY. Returns an exit code after a sentence. */
 int replay_exec(const struct replay_run *r, const char *how);

@@ -12,8 +12,12 @@
  * sockets, and each path of the adapter, its time and its seeds come in by these calls and by no other way once
  * DAPPLE_LOCAL=off has taken shared memory away.
  *
- *   file:  struct rp_file, strings (rp_file.strings bytes), zeros up to RP_EVENTS_AT, events
+ *   file:  struct rp_file, strings (rp_file.strings bytes), zeros, struct rp_control at RP_CONTROL_AT, events at RP_EVENTS_AT
  *   event: struct rp_event, bytes; padded to 8. One with a length of 0 ends the file.
+ *
+ * Each process of a run has a file of its own: FILE is of the first, FILE.1, FILE.2 ... of those that it and its children
+ * make (preload/family.h). The file of a fork()ed child begins with all events of its parent up to the fork(), which
+ * returns 0 there: its replay is the parent's until then, goes on as the child, and starts no process.
  */
 #ifndef REPLAY_FORMAT_H
 #define REPLAY_FORMAT_H
@@ -21,13 +25,18 @@
 #include <stdint.h>
 
 #define RP_MAGIC "DAPPLREC"
-#define RP_VERSION 1
+#define RP_VERSION 2
 #define RP_EVENTS_AT (1u << 20) /* room for arguments and environment before */
-#define RP_ENV "DAPPLE_RECORD"  /* "record FD FD" or "replay FD FD": of struct rp_control, and of the file */
+#define RP_CONTROL_AT (RP_EVENTS_AT - RP_CONTROL_BYTES)
+#define RP_CONTROL_BYTES 4096u
+#define RP_STRINGS_MAX (RP_CONTROL_AT - sizeof(struct rp_file))
+/* "record FD FD" or "replay FD FD": of struct rp_control, and of the file. While recording both are the file. */
+#define RP_ENV "DAPPLE_RECORD"
 #define RP_ENV_FORM "%s %4d %4d"
 #define RP_RECORD "record"
 #define RP_REPLAY "replay"
 #define RP_STAY "stayed" /* as replay, under a debugger: an end is a SIGTRAP. All three are of one length: the stack is the same. */
+#define RP_LIBRARY "libdapple-replay.so"
 
 #define RP_THREADS 1024 /* of a process, over all its life */
 #define RP_PREFIX 256 /* octets of a message that are kept; of the rest a checksum */
@@ -42,9 +51,12 @@ struct rp_file {
 	uint64_t used;     /* bytes of events */
 	uint64_t events, messages;
 	int32_t status;    /* as wait4(2) gives it */
-	int32_t pid;
+	uint32_t killed;   /* by a signal, which is not known: its parent got the status */
 	uint32_t stopped;  /* enum rp_stop of a record that ends before its program */
-	uint32_t pad;
+	uint32_t forked;   /* its first events are its parent's */
+	/* What a process has from its parent, and no call tells. */
+	uint64_t stack;    /* limit: libraries are placed below it */
+	uint64_t blocked, ignored; /* signals, bit 0 is number 1 */
 };
 
 /* Kinds of events beside numbers of system calls. */
@@ -81,8 +93,15 @@ enum rp_stop {
 	RP_OTHER_ADDRESS, /* replay: memory cannot be had at its recorded address */
 };
 
+#define RP_PATH 1024
+
 /* Shared by the command and the process while it runs. */
 struct rp_control {
+	/* recording: the process of this file */
+	int32_t pid, status;      /* status: of exit_group() */
+	uint32_t exited;
+	_Atomic uint32_t missing; /* children that are not recorded */
+	char family[RP_PATH];     /* absolute path of the first record */
 	_Atomic uint64_t used, events, messages;
 	_Atomic uint32_t waiting; /* threads that wait for their turn */
 	_Atomic uint32_t stop;    /* enum rp_stop; written once */
@@ -94,5 +113,7 @@ struct rp_control {
 	uint8_t before[RP_PREFIX], after[RP_PREFIX]; /* as recorded, and now */
 	char text[256];
 };
+
+_Static_assert(sizeof(struct rp_control) <= RP_CONTROL_BYTES, "room before the events");
 
 #endif

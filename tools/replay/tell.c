@@ -21,7 +21,7 @@ static const struct {
 	{ SYS_sendmmsg, "sendmmsg" }, { SYS_recvmmsg, "recvmmsg" }, { SYS_epoll_wait, "epoll_wait" },
 	{ SYS_epoll_pwait, "epoll_pwait" }, { SYS_epoll_ctl, "epoll_ctl" }, { SYS_poll, "poll" }, { SYS_ppoll, "ppoll" },
 	{ SYS_clock_gettime, "clock_gettime" }, { SYS_gettimeofday, "gettimeofday" }, { SYS_timerfd_settime, "timerfd_settime" },
-	{ SYS_futex, "futex" }, { SYS_shmat, "shmat" }, { SYS_io_uring_setup, "io_uring_setup" }, { SYS_clone, "clone" },
+	{ SYS_futex, "futex" }, { SYS_shmat, "shmat" }, { SYS_io_uring_setup, "io_uring_setup" }, { SYS_clone, "clone" }, { SYS_execve, "execve" },
 	{ SYS_exit_group, "exit_group" }, { SYS_getpid, "getpid" }, { SYS_getrandom, "getrandom" }, { SYS_fcntl, "fcntl" },
 	{ RP_START, "the start of a thread" }, { RP_OBJECTS, "the list of libraries" }, { RP_WOKEN, "the end of a wait" },
 	{ RP_TICKS, "a look at the processor's counter" },
@@ -85,7 +85,8 @@ static void tell_object(const struct rp_control *c)
 	else if (c->wanted)
 		run_say("%s: it was built anew since it was recorded: nothing is replayed; record again, or use the old one", c->text);
 	else
-		run_say("%s: it is loaded at another address than when it was recorded: nothing is replayed; use the kernel of the record", c->text);
+		run_say("%s: it is loaded at another address than when it was recorded: nothing is replayed; use the kernel and the ld.so.cache of the record",
+			c->text);
 }
 
 void replay_tell(const struct replay_run *r, bool replaying)
@@ -104,9 +105,6 @@ void replay_tell(const struct replay_run *r, bool replaying)
 	case RP_TOO_MANY:
 		run_say("%s: it has more than %d threads: the program was ended; use fewer", r->args[0], RP_THREADS);
 		break;
-	case RP_REPLACED:
-		run_say("%s: it became another program (execve): that one is not recorded; put dapple record before it", r->args[0]);
-		break;
 	case RP_SETUP:
 		run_say("the kernel refuses %s (%s): nothing is %s; Linux 5.11 or newer has it, and the container's seccomp profile must permit it",
 			c->text, strerror((int)c->number), replaying ? "replayed" : "recorded");
@@ -123,7 +121,7 @@ void replay_tell(const struct replay_run *r, bool replaying)
 			(long long)c->number);
 		break;
 	case RP_OTHER_ADDRESS:
-		run_say("memory at %#llx is taken behind message %llu (event %llu): the replay ends here; use the kernel of the record",
+		run_say("memory at %#llx is taken behind message %llu (event %llu): the replay ends here; use the kernel and the ld.so.cache of the record",
 			(unsigned long long)c->number, messages, events);
 		break;
 	default:
@@ -137,12 +135,19 @@ void tell_end(const struct replay_run *r, int status)
 		end_of(r->head.status), (unsigned long long)r->control->messages, (unsigned long long)r->head.messages);
 }
 
+bool replay_tell_record(const struct replay_run *r)
+{
+	run_say("%s: %llu events, %llu messages, %.1f MiB; run it again by: dapple replay %s", r->args[0], (unsigned long long)r->control->events,
+		(unsigned long long)r->control->messages, (double)r->control->used / (1 << 20), r->path);
+	return true;
+}
+
 void tell_same(const struct replay_run *r, long n)
 {
 	const struct rp_control *c = r->control;
-	bool cut = !r->head.ended || r->head.stopped > RP_ENDED;
+	bool cut = !r->head.ended || r->head.stopped > RP_ENDED, killed = !cut && r->head.killed;
 
 	run_say("%s: %ld %s as recorded: %llu events, %llu messages, %s%s%s", r->path, n, n == 1 ? "replay is" : "replays are",
 		(unsigned long long)c->events, (unsigned long long)c->messages, cut ? "until the record ends before its program" : "end with ",
-		cut ? "" : end_of(r->head.status), !cut && c->stop == RP_AT_END ? " from outside" : "");
+		cut ? "" : killed ? "a signal" : end_of(r->head.status), !cut && c->stop == RP_AT_END ? " from outside" : "");
 }

@@ -9,6 +9,8 @@
 void replay_tell(const struct replay_run *r, bool replaying);
 /* The replay ended in another way than the recorded run. */
 void tell_end(const struct replay_run *r, int status);
+/* A record is made. Returns true. */
+bool replay_tell_record(const struct replay_run *r);
 /* n replays were as recorded. */
 void tell_same(const struct replay_run *r, long n);
 

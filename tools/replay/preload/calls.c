@@ -208,7 +208,7 @@ static long special(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc
 		return rp_fork(t, nr, a, uc);
 	case SYS_execve:
 	case SYS_execveat:
-		return rp_replace(a, nr);
+		return rp_replace(t, nr, a, uc);
 	case SYS_exit:
 	case SYS_exit_group:
 		rp_end_process(t, nr, a);

@@ -5,16 +5,18 @@
 #include "state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define BASE ((uint8_t *)0x200000000000ull) /* no loader, heap or sanitizer comes here */
-#define CHUNK (16ull << 20)                 /* room on the disk that is taken at once */
+#define CHUNK (4ull << 20)                  /* room on the disk that is taken at once */
 #define MARGIN (1ull << 20)                 /* more than one event needs but for large reads */
 
 static int file = -1;
 static uint8_t *events;
 static uint64_t limit, room, at, body; /* from `events`: taken from the disk, the event, the next byte in it */
+static uint64_t n_events, n_messages;  /* kept here too: a child's are those at its fork() */
 
 int rp_log_open(int fd, uint64_t max)
 {
@@ -33,6 +35,43 @@ int rp_log_open(int fd, uint64_t max)
 int rp_log_fd(void)
 {
 	return file;
+}
+
+uint64_t rp_log_used(void)
+{
+	return at;
+}
+
+const struct rp_file *rp_log_head(void)
+{
+	return (const void *)BASE;
+}
+
+void rp_log_close(int status)
+{
+	if (rp_mode != RP_RECORDING)
+		return;
+	rp_control->status = status;
+	rp_control->exited = 1;
+	RP_RAW2(SYS_ftruncate, file, RP_EVENTS_AT + at + sizeof(struct rp_event));
+}
+
+int rp_log_move(int fd)
+{
+	long r = RP_RAW6(SYS_mmap, BASE, RP_EVENTS_AT + limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+
+	if (r >= 0)
+		r = rp_control_map(fd, RP_CONTROL_AT, MAP_FIXED);
+	if (r >= 0)
+		r = RP_RAW3(SYS_dup3, fd, file, O_CLOEXEC);
+	RP_RAW1(SYS_close, fd);
+	if (r < 0)
+		return (int)r;
+	room = at;
+	rp_control->used = at;
+	rp_control->events = n_events;
+	rp_control->messages = n_messages;
+	return 0;
 }
 
 /* Makes sure that a store does not find the disk full. */
@@ -187,7 +226,7 @@ void rp_compare(const struct iovec *iov, int n_iov, size_t n, bool is_message)
 	size_t head = offsetof(struct sent, octets);
 
 	gather(iov, n_iov, n, &now);
-	rp_control->messages += is_message;
+	rp_control->messages = n_messages += is_message;
 	if (rp_mode != RP_REPLAYING) {
 		rp_bytes(&now, head);
 		rp_bytes(now.octets, now.kept);
@@ -213,7 +252,7 @@ void rp_event_end(void)
 		__atomic_store_n(&e->bytes, bytes, __ATOMIC_RELEASE);
 	at += bytes;
 	rp_control->used = at;
-	rp_control->events++;
+	rp_control->events = ++n_events;
 }
 
 int64_t rp_event(unsigned kind, unsigned thread, int64_t about, int64_t result)

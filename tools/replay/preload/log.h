@@ -17,6 +17,13 @@
 int rp_log_open(int fd, uint64_t limit);
 /* The number under which the file is kept open, or -1. */
 int rp_log_fd(void);
+const struct rp_file *rp_log_head(void);
+/* Bytes of events, up to the one that is being written. */
+uint64_t rp_log_used(void);
+/* Recording: the process ends by exit_group(), and this is its status. */
+void rp_log_close(int status);
+/* Recording, in a child: goes on in another file, which has the same events. Returns 0, or -errno: nothing is recorded. */
+int rp_log_move(int fd);
 
 /* Replay: the thread of the next event, or -1 at the end. */
 int rp_log_thread(void);

@@ -8,4 +8,7 @@
 long rp_map(struct rp_thread *t, const long args[6]);
 long rp_remap(struct rp_thread *t, const long args[6]);
 
+/* Replay: takes away the memory that a child does not have (MADV_DONTFORK), and clears what it has as zeros (MADV_WIPEONFORK). */
+void rp_memory_fork(void);
+
 #endif

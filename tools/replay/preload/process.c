@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "process.h"
 
+#include "family.h"
 #include "log.h"
+#include "memory.h"
 #include "raw.h"
 #include "signals.h"
 #include "state.h"
@@ -42,54 +44,103 @@ long rp_send_signal(struct rp_thread *t, int nr, const long a[6])
 	return rp_event(nr, t->index, 0, r);
 }
 
-/* A child's calls are its own: the kernel dispatches them to no recorder. */
-static void begin_child(void)
+/* A child that is not recorded: the kernel dispatches its calls to no recorder. */
+static void leave_recorder(void)
 {
 	rp_mode = RP_OFF;
 	RP_RAW2(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE);
 }
 
+struct fork {
+	uint64_t flags;
+	long stack, parent_tid, child_tid;
+};
+
+/* In the child, or in a replay where it begins: there the kernel has made none. */
+static void begin_child(struct rp_thread *t, const struct fork *f, int pid, ucontext_t *uc)
+{
+	rp_recorded_pid = t->recorded_tid = pid;
+	if (rp_mode == RP_REPLAYING) {
+		rp_turn_alone(t);
+		rp_memory_fork();
+		if (f->flags & CLONE_CHILD_SETTID)
+			*(int *)f->child_tid = pid;
+	}
+	if (f->stack)
+		uc->uc_mcontext.gregs[REG_RSP] = f->stack;
+}
+
 /* A child that shares the memory until it is another program gets a copy of it instead: the stack that it is given is in
  * there. */
-static long fork_process(struct rp_thread *t, uint64_t flags, long stack, long parent_tid, long child_tid, ucontext_t *uc)
+static long fork_process(struct rp_thread *t, const struct fork *f, ucontext_t *uc)
 {
+	int32_t pid = 0;
 	long r = 0;
 
-	if (flags & CLONE_THREAD) {
+	if (f->flags & CLONE_THREAD) {
 		rp_stop_at(RP_CALL, SYS_clone, 0);
 		return -ENOSYS;
 	}
 	if (rp_mode == RP_RECORDING)
-		r = rp_raw(SYS_clone, (long)(flags & ~(uint64_t)(CLONE_VM | CLONE_VFORK)), 0, parent_tid, child_tid, 0, 0);
-	if (rp_mode == RP_RECORDING && r == 0) {
-		begin_child();
-		if (stack)
-			uc->uc_mcontext.gregs[REG_RSP] = stack;
-		return 0;
-	}
-	return rp_event(SYS_clone, t->index, 0, r);
+		r = rp_raw(SYS_clone, (long)(f->flags & ~(uint64_t)(CLONE_VM | CLONE_VFORK)), 0, f->parent_tid, f->child_tid, 0, 0);
+	if (rp_mode == RP_RECORDING && r == 0 && !rp_family_fork(t))
+		leave_recorder();
+	r = rp_event_begin(SYS_clone, t->index, 0, r);
+	pid = rp_pid;
+	if (r == 0)
+		rp_bytes(&pid, sizeof(pid));
+	rp_event_end();
+	if (r == 0)
+		begin_child(t, f, pid, uc);
+	else if (r > 0 && f->flags & CLONE_PARENT_SETTID)
+		*(int *)f->parent_tid = (int)r;
+	return r;
 }
 
 long rp_fork(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc)
 {
+	struct fork f = { .flags = SIGCHLD };
+
 	if (nr == SYS_clone3) {
 		const struct clone_args *c = (const void *)a[0];
 
-		return fork_process(t, c->flags | c->exit_signal, c->stack ? (long)(c->stack + c->stack_size) : 0, (long)c->parent_tid,
-				    (long)c->child_tid, uc);
+		f = (struct fork){ c->flags | c->exit_signal, c->stack ? (long)(c->stack + c->stack_size) : 0, (long)c->parent_tid,
+				   (long)c->child_tid };
+	} else if (nr == SYS_clone) {
+		f = (struct fork){ (uint64_t)a[0], a[1], a[2], a[3] };
 	}
-	if (nr == SYS_clone)
-		return fork_process(t, (uint64_t)a[0], a[1], a[2], a[3], uc);
-	return fork_process(t, SIGCHLD, 0, 0, 0, uc);
+	return fork_process(t, &f, uc);
 }
 
-long rp_replace(const long a[6], int nr)
+/* The program that begins has the counter and the signals as this one has left them, and not as the recorder works. */
+static long replace(int nr, const long a[6], uint64_t mask)
 {
-	if (rp_mode == RP_REPLAYING)
-		rp_stop(RP_AT_END);
-	rp_stop(RP_REPLACED);
-	begin_child();
-	return rp_raw(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	uint64_t working = RP_MASK;
+	long r;
+
+	rp_control->stop = RP_REPLACED;
+	RP_RAW2(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE);
+	RP_RAW4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	r = rp_raw(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	RP_RAW4(SYS_rt_sigprocmask, SIG_SETMASK, &working, NULL, 8);
+	RP_RAW2(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV);
+	rp_control->stop = RP_GOES_ON;
+	return r;
+}
+
+/* Only a call that fails is an event: the other one ends the record. */
+long rp_replace(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc)
+{
+	uint64_t mask = *(const uint64_t *)&uc->uc_sigmask;
+	struct rp_successor s;
+	long r = 0;
+
+	if (rp_mode == RP_RECORDING) {
+		rp_family_exec(&s, nr, a, mask);
+		r = replace(nr, a, mask);
+		rp_family_stay(&s);
+	}
+	return rp_event((unsigned)nr, t->index, 0, r);
 }
 
 void rp_end_process(struct rp_thread *t, int nr, const long a[6])
@@ -101,6 +152,7 @@ void rp_end_process(struct rp_thread *t, int nr, const long a[6])
 		rp_turn_wait(t);
 		rp_event(SYS_exit_group, t->index, 0, a[0]);
 		rp_control->stop = rp_control->stop ? rp_control->stop : RP_ENDED;
+		rp_log_close((int)(a[0] & 0xff) << 8);
 	}
 	RP_RAW1(nr, a[0]);
 }

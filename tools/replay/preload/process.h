@@ -13,9 +13,10 @@ long rp_alternate_stack(const long args[6], ucontext_t *uc);
 long rp_suspend(struct rp_thread *t, const long args[6]);
 long rp_wait_for_signal(struct rp_thread *t, const long args[6]);
 
-/* fork(), vfork() and their kinds of clone(): the child is not recorded. */
+/* fork(), vfork() and their kinds of clone(). */
 long rp_fork(struct rp_thread *t, int nr, const long args[6], ucontext_t *uc);
-long rp_replace(const long args[6], int nr);
+/* execve() and execveat(). */
+long rp_replace(struct rp_thread *t, int nr, const long args[6], ucontext_t *uc);
 void rp_end_process(struct rp_thread *t, int nr, const long args[6]);
 
 #endif

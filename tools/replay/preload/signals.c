@@ -33,6 +33,15 @@ bool rp_signals_handled(int sig)
 	return sig >= 1 && sig <= SIGNALS && has_handler(&actions[sig]);
 }
 
+uint64_t rp_signals_ignored(void)
+{
+	uint64_t set = 0;
+
+	for (int i = 1; i <= SIGNALS; i++)
+		set |= (uint64_t)(actions[i].handler == (uint64_t)SIG_IGN) << (i - 1);
+	return set;
+}
+
 static void call_handler(int sig, siginfo_t *info, void *uc)
 {
 	struct rp_action *a = &actions[sig];

@@ -28,6 +28,8 @@ long rp_signals_mask(ucontext_t *uc, int how, const uint64_t *set, uint64_t *old
 
 /* Returns true if the program has a handler for it. */
 bool rp_signals_handled(int sig);
+/* The signals that the program ignores; bit 0 is number 1. */
+uint64_t rp_signals_ignored(void);
 /* A thread sends itself a signal that it handles. */
 void rp_signals_self(struct rp_thread *t, int sig);
 

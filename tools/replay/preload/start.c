@@ -120,15 +120,26 @@ int rp_create(pthread_t *ret, const pthread_attr_t *attr, void *(*f)(void *), vo
 
 /* --- the beginning --- */
 
-static bool open_control(int fd)
+int rp_control_map(int fd, uint64_t offset, int fixed)
 {
-	long r = RP_RAW6(SYS_mmap, CONTROL_AT, sizeof(struct rp_control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
-			 fd, 0);
+	long r = RP_RAW6(SYS_mmap, CONTROL_AT, sizeof(struct rp_control), PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, offset);
 
 	if (r < 0)
-		return false;
+		return (int)r;
 	rp_control = (void *)r;
-	RP_RAW1(SYS_close, fd);
+	return 0;
+}
+
+/* A program may have inherited the variable and other descriptors of these numbers. */
+static bool open_control(int fd, int file)
+{
+	struct rp_file head;
+
+	if (RP_RAW4(SYS_pread64, file, &head, sizeof(head), 0) != sizeof(head) || memcmp(head.magic, RP_MAGIC, sizeof(head.magic)) ||
+	    rp_control_map(fd, fd == file ? RP_CONTROL_AT : 0, MAP_FIXED_NOREPLACE) < 0)
+		return false;
+	if (fd != file)
+		RP_RAW1(SYS_close, fd);
 	return true;
 }
 
@@ -182,11 +193,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	(void)argc;
 	(void)argv;
 	create = (create_fn *)dlsym(RTLD_NEXT, "pthread_create");
-	if (!read_environment(env, &control, &fd) || !open_control(control)) {
+	if (!read_environment(env, &control, &fd) || !open_control(control, fd)) {
 		rp_mode = RP_OFF;
 		return;
 	}
 	rp_pid = (int)RP_RAW0(SYS_getpid);
+	rp_control->pid = rp_pid;
 	RP_RAW3(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
 	r = (int)RP_RAW4(SYS_pread64, fd, &head, sizeof(head), 0);
 	if (r == sizeof(head))

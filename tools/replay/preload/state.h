@@ -21,6 +21,10 @@ extern int rp_recorded_pid;  /* what getpid() returned in the recorded run */
 extern int rp_pid;
 extern struct rp_control *rp_control;
 
+/* Maps *rp_control from a descriptor. fixed: MAP_FIXED in place of the one that is there, or MAP_FIXED_NOREPLACE. Returns 0
+ * or -errno. */
+int rp_control_map(int fd, uint64_t offset, int fixed);
+
 /* Ends the recording or the replay, for a reason that *rp_control tells already but for its stop. A recording: the program
  * is ended, but for RP_FULL and RP_REPLACED, after which it goes on. A replay: the program is ended, or stopped for the
  * debugger. */

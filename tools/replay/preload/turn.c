@@ -210,6 +210,24 @@ void rp_threads_settle(void)
 	}
 }
 
+void rp_turn_alone(struct rp_thread *t)
+{
+	atomic_store(&lock_word, 0);
+	holder = t;
+	queue = sleepers = NULL;
+	queue_end = &queue;
+	for (unsigned i = 0; i < rp_n_threads; i++)
+		if (&rp_threads[i] != t) {
+			rp_threads[i].ended = true;
+			rp_threads[i].tid = rp_threads[i].recorded_tid = 0;
+			rp_threads[i].tid_word = NULL;
+		}
+	atomic_store(&t->word, 0);
+	t->pending = 0;
+	t->state = RP_RUNS;
+	rp_control->waiting = 0;
+}
+
 void rp_turn_free_all(void)
 {
 	for (unsigned i = 0; i < rp_n_threads; i++)

@@ -75,6 +75,9 @@ int rp_turn_sleep(struct rp_thread *t, const uint32_t *addr, uint32_t bits, cons
 /* Returns how many of at most n threads that wait for the address were woken. */
 int rp_turn_wake(const uint32_t *addr, int n, uint32_t bits);
 
+/* In a child that t has made: no other thread is there. In a replay they are, and never get a turn again. */
+void rp_turn_alone(struct rp_thread *t);
+
 /* Waits until the threads that have ended are no more: until then libc does not use their stacks again. */
 void rp_threads_settle(void);
 
