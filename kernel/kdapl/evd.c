@@ -35,6 +35,17 @@ static void one(struct kdp_evd *e, unsigned long *flags)
 	spin_lock_irqsave(&e->lock, *flags);
 }
 
+/* Makes the upcalls that are due, and is no running instance any more. Called with e->lock held; releases it. */
+static void run_rest(struct kdp_evd *e, unsigned long flags) __releases(&e->lock)
+{
+	while (is_due(e))
+		one(e, &flags);
+	/* a waiter is in the queue before it looks at `running`, which takes the lock */
+	if (!--e->running && waitqueue_active(&e->idle))
+		wake_up_all(&e->idle);
+	spin_unlock_irqrestore(&e->lock, flags);
+}
+
 static void run(struct kdp_evd *e)
 {
 	unsigned long flags;
@@ -46,12 +57,7 @@ static void run(struct kdp_evd *e)
 		return;
 	}
 	e->running++;
-	while (is_due(e))
-		one(e, &flags);
-	/* a waiter is in the queue before it looks at `running`, which takes the lock */
-	if (!--e->running && waitqueue_active(&e->idle))
-		wake_up_all(&e->idle);
-	spin_unlock_irqrestore(&e->lock, flags);
+	run_rest(e, flags);
 }
 
 static void work(struct work_struct *w)
@@ -95,22 +101,30 @@ static void stop_upcalls(struct kdp_evd *e)
 
 /* --- queueing --- */
 
+/* Called with e->lock held. */
+static bool put_locked(struct kdp_evd *e, const DAT_EVENT *ev, bool notify, bool *overflow)
+{
+	DAT_EVENT *slot = e->dead ? NULL : dpr_evring_slot(&e->ring);
+
+	*overflow = !slot && !e->dead;
+	if (!slot)
+		return false;
+	*slot = *ev;
+	dpr_evring_commit(&e->ring, notify);
+	e->signal |= notify;
+	return true;
+}
+
 static bool put(struct kdp_evd *e, DAT_EVENT *ev, bool notify, bool *overflow)
 {
 	unsigned long flags;
-	DAT_EVENT *slot;
+	bool ok;
 
 	ev->evd_handle = (DAT_EVD_HANDLE)e;
 	spin_lock_irqsave(&e->lock, flags);
-	slot = e->dead ? NULL : dpr_evring_slot(&e->ring);
-	*overflow = !slot && !e->dead;
-	if (slot) {
-		*slot = *ev;
-		dpr_evring_commit(&e->ring, notify);
-		e->signal |= notify;
-	}
+	ok = put_locked(e, ev, notify, overflow);
 	spin_unlock_irqrestore(&e->lock, flags);
-	return slot;
+	return ok;
 }
 
 static void overflowed(struct kdp_evd *e)
@@ -130,6 +144,42 @@ bool kdp_evd_put(struct kdp_evd *e, DAT_EVENT *ev, bool notify)
 	if (overflow)
 		overflowed(e);
 	return ok;
+}
+
+/* Called with e->lock held. */
+static bool is_next(const struct kdp_evd *e)
+{
+	return e->policy == DAT_UPCALL_SINGLE_INSTANCE && !e->running && !e->ring.count && !e->dead &&
+	       e->upcall.upcall_func && !(e->flags & SLEEPING);
+}
+
+bool kdp_evd_claim(struct kdp_evd *e, DAT_EVENT *ev, bool notify, DAT_UPCALL_OBJECT *up)
+{
+	bool claimed, overflow = false;
+	unsigned long flags;
+
+	ev->evd_handle = (DAT_EVD_HANDLE)e;
+	spin_lock_irqsave(&e->lock, flags);
+	claimed = notify && is_next(e);
+	if (claimed) {
+		e->running++;
+		*up = e->upcall;
+	} else {
+		put_locked(e, ev, notify, &overflow);
+	}
+	spin_unlock_irqrestore(&e->lock, flags);
+	if (overflow)
+		overflowed(e);
+	return claimed;
+}
+
+void kdp_evd_hand(struct kdp_evd *e, const DAT_EVENT *ev, const DAT_UPCALL_OBJECT *up)
+{
+	unsigned long flags;
+
+	up->upcall_func(up->instance_data, ev, DAT_FALSE);
+	spin_lock_irqsave(&e->lock, flags);
+	run_rest(e, flags);
 }
 
 bool kdp_evd_offer(struct kdp_evd *e, DAT_EVENT *ev)

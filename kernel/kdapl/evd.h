@@ -39,7 +39,14 @@ static inline struct kdp_evd *kdp_evd_of(DAT_HANDLE h)
 /* Queues *ev, whose evd_handle is filled in. Returns false if it was dropped: the EVD overflowed, which the asynchronous
  * EVD reports. Any context; kdp_evd_kick follows, with no lock held. */
 bool kdp_evd_put(struct kdp_evd *e, DAT_EVENT *ev, bool notify);
-/* The same without overflow: returns false if there is no room. */
+/*
+ * The same for the event of a completion, which may go to the consumer past the ring. Returns true if the upcall of *ev is
+ * the caller's to make, by kdp_evd_hand with no lock held: no instance runs and no event is before it. Until then events
+ * behind it are queued and no upcall is made, so that their order stays. False: kdp_evd_kick follows.
+ */
+bool kdp_evd_claim(struct kdp_evd *e, DAT_EVENT *ev, bool notify, DAT_UPCALL_OBJECT *up);
+void kdp_evd_hand(struct kdp_evd *e, const DAT_EVENT *ev, const DAT_UPCALL_OBJECT *up);
+/* The same as kdp_evd_put without overflow: returns false if there is no room. */
 bool kdp_evd_offer(struct kdp_evd *e, DAT_EVENT *ev);
 /* Makes or schedules the upcalls that are due. Any context, no lock held. */
 void kdp_evd_kick(struct kdp_evd *e);

@@ -35,7 +35,8 @@ struct kdp_device {
 	bool gone;                /* devices_lock */
 };
 
-enum { KDP_ADDRESSES = 8 };
+/* Devices count the keys of regions in all but the lowest byte, which belongs to the consumer. */
+enum { KDP_ADDRESSES = 8, KDP_NEAR = 64 };
 
 struct kdp_ia {
 	struct kdp_obj obj;
@@ -56,6 +57,7 @@ struct kdp_ia {
 	struct kdp_evd *async[4]; /* lock; each a use */
 	struct kdp_evd *first;    /* lock: the one of the open, or NULL */
 	struct xarray lmrs, rmrs; /* by context; locked in softirq */
+	struct kdp_lmr *near[KDP_NEAR]; /* some of lmrs, where a post looks first; lock of lmrs for writing */
 	struct ib_event_handler events;
 	struct ib_pd *pd;         /* of the reserved LMR; leave; NULL: given back */
 	struct kdp_lmr *reserved; /* gate; or NULL */

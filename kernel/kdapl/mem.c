@@ -73,37 +73,49 @@ DAT_RETURN kdp_pz_free(DAT_PZ_HANDLE handle)
 
 /* --- segments --- */
 
+static struct kdp_lmr **near(struct kdp_ia *ia, u32 key)
+{
+	return &ia->near[(key >> 8) % KDP_NEAR];
+}
+
+static const struct kdp_lmr *find(struct kdp_ia *ia, u32 key)
+{
+	const struct kdp_lmr *l = READ_ONCE(*near(ia, key));
+
+	return l && l->lkey == key ? l : xa_load(&ia->lmrs, key);
+}
+
 DAT_RETURN kdp_segments(struct kdp_ia *ia, struct kdp_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			DAT_MEM_PRIV_FLAGS need, struct ib_sge *sge, int *n_sge, u64 *bytes)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
+	u64 sum = 0;
+	int used = 0;
 	DAT_COUNT i;
 
-	*n_sge = 0;
-	*bytes = 0;
-	rcu_read_lock();
-	for (i = 0; i < n && !ret; i++) {
-		const struct kdp_lmr *l;
-		u32 key = iov[i].lmr_context;
+	/* as rcu_read_lock() does, interrupts that are off keep the memory of regions */
+	lockdep_assert_irqs_disabled();
+	for (i = 0; i < n; i++) {
+		const DAT_LMR_TRIPLET *t = &iov[i];
+		u32 key = t->lmr_context;
 
-		if (!iov[i].segment_length)
+		if (!t->segment_length)
 			continue;
 		if (key == KDP_RESERVED_CONTEXT) {
 			key = pz->dma_lkey;
 		} else {
-			l = xa_load(&ia->lmrs, key);
-			ret = l ? dpr_segment_check(l->base, l->length, l->priv, l->pz == pz, &iov[i], need)
-				: dpr_segment_refuse(DAT_PRIVILEGES_VIOLATION, need);
+			const struct kdp_lmr *l = find(ia, key);
+			DAT_RETURN ret = l ? dpr_segment_check(l->base, l->length, l->priv, l->pz == pz, t, need)
+					   : dpr_segment_refuse(DAT_PRIVILEGES_VIOLATION, need);
+
+			if (ret)
+				return ret;
 		}
-		sge[*n_sge].addr = iov[i].virtual_address;
-		sge[*n_sge].length = iov[i].segment_length;
-		sge[(*n_sge)++].lkey = key;
-		*bytes += iov[i].segment_length;
+		sge[used++] = (struct ib_sge){ .addr = t->virtual_address, .length = t->segment_length, .lkey = key };
+		sum += t->segment_length;
 	}
-	rcu_read_unlock();
-	if (!ret && *bytes > U32_MAX)
-		ret = DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	return ret;
+	*n_sge = used;
+	*bytes = sum;
+	return sum > U32_MAX ? DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE) : DAT_SUCCESS;
 }
 
 int kdp_access(const struct kdp_ia *ia, unsigned int priv)
@@ -117,9 +129,17 @@ int kdp_access(const struct kdp_ia *ia, unsigned int priv)
 
 static void forget_key(struct kdp_lmr *l)
 {
-	if (l->lkey)
-		xa_erase_bh(&l->obj.ia->lmrs, l->lkey);
-	l->lkey = l->rkey = 0;
+	struct kdp_ia *ia = l->obj.ia;
+
+	if (l->lkey) {
+		xa_lock_bh(&ia->lmrs);
+		__xa_erase(&ia->lmrs, l->lkey);
+		if (*near(ia, l->lkey) == l)
+			WRITE_ONCE(*near(ia, l->lkey), NULL);
+		xa_unlock_bh(&ia->lmrs);
+	}
+	WRITE_ONCE(l->lkey, 0);
+	l->rkey = 0;
 }
 
 static void lmr_detach(struct kdp_obj *o)
@@ -232,9 +252,19 @@ static DAT_RETURN give_memory(struct kdp_lmr *l, DAT_MEM_TYPE type, const DAT_RE
 /* Enters l by its new key, for posts behind the registration. */
 static DAT_RETURN enter_key(struct kdp_lmr *l, gfp_t gfp)
 {
-	if (xa_is_err(xa_store_bh(&l->obj.ia->lmrs, l->mr->lkey, l, gfp)))
+	struct kdp_ia *ia = l->obj.ia;
+	u32 key = l->mr->lkey;
+	bool ok;
+
+	xa_lock_bh(&ia->lmrs);
+	ok = !xa_is_err(__xa_store(&ia->lmrs, key, l, gfp));
+	if (ok) {
+		WRITE_ONCE(l->lkey, key);
+		smp_store_release(near(ia, key), l);
+	}
+	xa_unlock_bh(&ia->lmrs);
+	if (!ok)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	l->lkey = l->mr->lkey;
 	l->rkey = l->mr->rkey;
 	l->bound = true;
 	return DAT_SUCCESS;

@@ -68,7 +68,8 @@ static inline struct kdp_lmr *kdp_lmr_of(DAT_HANDLE h)
 }
 
 /*
- * Checks n segments for a zone and fills sge; *n_sge and *bytes are the sum without empty segments. Any context.
+ * Checks n segments for a zone and fills sge; *n_sge and *bytes are the sum without empty segments, if it returns
+ * DAT_SUCCESS. Called with interrupts off.
  */
 DAT_RETURN kdp_segments(struct kdp_ia *ia, struct kdp_pz *pz, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			DAT_MEM_PRIV_FLAGS need, struct ib_sge *sge, int *n_sge, u64 *bytes);

@@ -105,6 +105,11 @@ static struct kdp_dto *next_record(struct kdp_ep *ep, struct kdp_queue *q, u8 op
 
 /* --- completions --- */
 
+static DAT_DTO_COMPLETION_STATUS status_of(enum ib_wc_status status)
+{
+	return status == IB_WC_SUCCESS ? DAT_DTO_SUCCESS : dpr_status_of(status);
+}
+
 /* The record of a receive is free again. */
 static void recv_free(struct kdp_ep *ep, struct kdp_dto *d)
 {
@@ -114,17 +119,44 @@ static void recv_free(struct kdp_ep *ep, struct kdp_dto *d)
 		kdp_srq_give_back(d);
 }
 
+/* The event of a completion, and the upcall that may take it past the ring of its EVD. */
+struct news {
+	DAT_EVENT ev;
+	DAT_UPCALL_OBJECT up;
+	struct kdp_evd *evd; /* or NULL */
+	bool claimed;
+};
+
+/* Called with no lock held. */
+static void news_out(const struct news *n)
+{
+	if (n->claimed)
+		kdp_evd_hand(n->evd, &n->ev, &n->up);
+	else if (n->evd)
+		kdp_evd_kick(n->evd);
+}
+
+static void recv_fill(struct kdp_ep *ep, const struct kdp_dto *d, DAT_EVENT *ev)
+{
+	dpr_op_event(ev, DPR_OP_RECV, (DAT_HANDLE)ep, NULL, d->cookie, d->status, d->bytes);
+	if (d->invalidated) {
+		ev->event_data.dto_completion_event_data.operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		ev->event_data.dto_completion_event_data.rmr_context = d->context;
+	}
+}
+
+static bool recv_notifies(const struct kdp_dto *d)
+{
+	return d->notify || d->status != DAT_DTO_SUCCESS;
+}
+
 static void recv_event(struct kdp_ep *ep, const struct kdp_dto *d)
 {
 	DAT_EVENT ev __uninitialized;
 
-	dpr_op_event(&ev, DPR_OP_RECV, (DAT_HANDLE)ep, NULL, d->cookie, d->status, d->bytes);
-	if (d->invalidated) {
-		ev.event_data.dto_completion_event_data.operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		ev.event_data.dto_completion_event_data.rmr_context = d->context;
-	}
+	recv_fill(ep, d, &ev);
 	if (ep->parts.recv)
-		kdp_evd_put(ep->parts.recv, &ev, d->notify || d->status != DAT_DTO_SUCCESS);
+		kdp_evd_put(ep->parts.recv, &ev, recv_notifies(d));
 }
 
 void kdp_held_release(struct kdp_ep *ep)
@@ -150,15 +182,31 @@ void kdp_held_drop(struct kdp_ep *ep)
 
 /* A receive has completed. Before ESTABLISHED it waits in its record, so that no memory is needed; behind the end of an
  * attempt that event will not come. Called with ep->lock held. */
-static void received(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *wc)
+static void received(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *wc, struct news *n)
 {
-	d->status = dpr_status_of(wc->status);
+	d->status = status_of(wc->status);
 	d->bytes = wc->byte_len;
 	d->invalidated = wc->status == IB_WC_SUCCESS && (wc->wc_flags & IB_WC_WITH_INVALIDATE);
 	d->context = d->invalidated ? wc->ex.invalidate_rkey : 0;
+	n->evd = ep->parts.recv;
+	n->claimed = false;
+	if (!ep->early && list_empty(&ep->held)) {
+		recv_fill(ep, d, &n->ev);
+		if (n->evd)
+			n->claimed = kdp_evd_claim(n->evd, &n->ev, recv_notifies(d), &n->up);
+		recv_free(ep, d);
+		return;
+	}
 	list_add_tail(&d->link, &ep->held);
 	if (!ep->early || ep->state == DAT_EP_STATE_DISCONNECTED)
 		kdp_held_release(ep);
+}
+
+/* Requests of which a region or a window learns. */
+static bool is_settled(const struct kdp_dto *d)
+{
+	return BIT(d->op) & (BIT(DPR_OP_FMR) | BIT(DPR_OP_LMR_INVALIDATE) | BIT(DPR_OP_BIND) | BIT(DPR_OP_UNBIND) |
+			     BIT(DPR_OP_INVALIDATE));
 }
 
 /* Regions and windows learn of their work requests. */
@@ -183,39 +231,41 @@ static void judge(struct kdp_ep *ep, enum ib_wc_status status)
 	kdp_ep_end(ep, NULL, DPR_ON_BROKEN, 0, false);
 }
 
-static void request_event(struct kdp_ep *ep, const struct kdp_dto *d, DAT_DTO_COMPLETION_STATUS status)
+/* Called with ep->lock held; with it released, news_out(n) follows. */
+static void request_event(struct kdp_ep *ep, const struct kdp_dto *d, DAT_DTO_COMPLETION_STATUS status, struct news *n)
 {
-	DAT_EVENT ev __uninitialized;
-
-	if (is_own(d) || (d->quiet && status == DAT_DTO_SUCCESS))
+	n->evd = ep->parts.request;
+	n->claimed = false;
+	if (is_own(d) || (d->quiet && status == DAT_DTO_SUCCESS) || !n->evd)
 		return;
-	dpr_op_event(&ev, d->op, (DAT_HANDLE)ep, d->op == DPR_OP_BIND || d->op == DPR_OP_UNBIND ? d->rmr : NULL,
+	dpr_op_event(&n->ev, d->op, (DAT_HANDLE)ep, d->op == DPR_OP_BIND || d->op == DPR_OP_UNBIND ? d->rmr : NULL,
 		     d->cookie, status, d->bytes);
-	if (ep->parts.request)
-		kdp_evd_put(ep->parts.request, &ev, d->notify || status != DAT_DTO_SUCCESS);
+	n->claimed = kdp_evd_claim(n->evd, &n->ev, d->notify || status != DAT_DTO_SUCCESS, &n->up);
 }
 
 static void request_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kdp_dto *d = container_of(wc->wr_cqe, struct kdp_dto, cqe), copy;
+	struct kdp_dto *d = container_of(wc->wr_cqe, struct kdp_dto, cqe), copy __uninitialized;
+	struct news n __uninitialized;
 	struct kdp_ep *ep = d->ep;
-	struct kdp_evd *evd;
 	unsigned long flags;
+	bool settled;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	copy = *d;
-	ep->sq.tail = d->index + 1;
+	settled = is_settled(d);
+	if (settled)
+		copy = *d;
 	if (!is_own(d))
 		ep->sq.used--;
-	request_event(ep, &copy, dpr_status_of(wc->status));
+	request_event(ep, d, status_of(wc->status), &n);
+	ep->sq.tail = d->index + 1;
 	judge(ep, wc->status);
 	if (ep->state == DAT_EP_STATE_DISCONNECT_PENDING && !outstanding(&ep->sq))
 		kdp_ep_end(ep, NULL, DPR_ON_DRAINED, 0, false);
-	evd = ep->parts.request;
 	spin_unlock_irqrestore(&ep->lock, flags);
-	settle(&copy, wc->status == IB_WC_SUCCESS);
-	if (evd)
-		kdp_evd_kick(evd);
+	if (settled)
+		settle(&copy, wc->status == IB_WC_SUCCESS);
+	news_out(&n);
 }
 
 /* The peer has connected although the connection manager has not said so yet: the passive side has everything; on the
@@ -236,26 +286,25 @@ static void recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdp_dto *d = container_of(wc->wr_cqe, struct kdp_dto, cqe);
 	struct kdp_ep *ep = d->ep;
+	struct news n __uninitialized;
 	unsigned long flags;
-	struct kdp_evd *evd;
 	bool was_early;
 
 	invalidated(ep, wc);
 	spin_lock_irqsave(&ep->lock, flags);
 	was_early = ep->early;
 	arrived_early(ep, wc);
-	received(ep, d, wc);
+	received(ep, d, wc, &n);
 	judge(ep, wc->status);
-	evd = ep->parts.recv;
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (was_early)
 		kdp_ep_kick(ep);
-	else if (evd)
-		kdp_evd_kick(evd);
+	news_out(&n);
 }
 
 void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *wc)
 {
+	struct news n __uninitialized;
 	unsigned long flags;
 	bool soft;
 
@@ -263,7 +312,7 @@ void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *w
 	spin_lock_irqsave(&ep->lock, flags);
 	arrived_early(ep, wc);
 	d->notify = true;
-	received(ep, d, wc);
+	received(ep, d, wc, &n);
 	judge(ep, wc->status);
 	ep->taken++;
 	soft = ep->soft_armed && ep->soft != DAT_WATERMARK_INFINITE && ep->taken >= ep->soft;
@@ -273,6 +322,7 @@ void kdp_srq_arrived(struct kdp_ep *ep, struct kdp_dto *d, const struct ib_wc *w
 		kdp_ep_end(ep, NULL, DPR_ON_BROKEN, 0, false);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdp_ep_kick(ep);
+	news_out(&n);
 	if (soft)
 		kdp_ia_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, (DAT_HANDLE)ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 }
@@ -294,6 +344,22 @@ struct request {
 	int slot;
 	u64 bytes;
 };
+
+/* Fills all but what the operation has of its own: its opcode and the rest of its work request. */
+static inline void request_init(struct request *r, enum dpr_op op, DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+				unsigned int flags_arg)
+{
+	r->wr.next = NULL;
+	r->wr.sg_list = NULL;
+	r->wr.num_sge = 0;
+	r->op = op;
+	r->cookie = cookie;
+	r->flags = flags;
+	r->flags_arg = flags_arg;
+	r->mem = NULL;
+	r->slot = 0;
+	r->bytes = 0;
+}
 
 static DAT_RETURN may_post(struct kdp_ep *ep, const struct request *r)
 {
@@ -317,8 +383,9 @@ static DAT_RETURN post_error(int err)
 	}
 }
 
-/* Completes a request that no queue pair takes any more. Called with ep->lock held; the caller settles and kicks. */
-static void flush(struct kdp_ep *ep, struct request *r, struct kdp_dto *d)
+/* Completes a request that no queue pair takes any more. Called with ep->lock held; the caller settles, and news_out(n)
+ * follows. */
+static void flush(struct kdp_ep *ep, struct request *r, struct kdp_dto *d, struct news *n)
 {
 	memset(d, 0, sizeof(*d));
 	d->op = r->op;
@@ -326,7 +393,7 @@ static void flush(struct kdp_ep *ep, struct request *r, struct kdp_dto *d)
 	d->notify = true;
 	d->slot = r->slot;
 	d->lmr = r->mem;
-	request_event(ep, d, DAT_DTO_ERR_FLUSHED);
+	request_event(ep, d, DAT_DTO_ERR_FLUSHED, n);
 }
 
 /* Called with ep->lock held. Returns DAT_SUCCESS if the request, with the invalidation before it, was posted. */
@@ -388,8 +455,8 @@ void kdp_post_nudge(struct kdp_ep *ep)
 static DAT_RETURN finish(struct kdp_ep *ep, struct request *r, bool with_inv, int inv_slot, DAT_RETURN ret,
 			 unsigned long flags) __releases(&ep->lock)
 {
-	struct kdp_evd *evd = ep->parts.request;
 	struct kdp_dto flushed __uninitialized;
+	struct news n __uninitialized;
 	bool is_flushed = false;
 
 	if (!ret) {
@@ -399,14 +466,14 @@ static DAT_RETURN finish(struct kdp_ep *ep, struct request *r, bool with_inv, in
 		/* behind the end of the connection each request is flushed */
 		is_flushed = ret && ep->state == DAT_EP_STATE_DISCONNECTED;
 		if (is_flushed) {
-			flush(ep, r, &flushed);
+			flush(ep, r, &flushed, &n);
 			ret = DAT_SUCCESS;
 		}
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	if (is_flushed) {
 		settle(&flushed, false);
-		kdp_evd_kick(evd);
+		news_out(&n);
 	}
 	return ret;
 }
@@ -461,8 +528,9 @@ static DAT_RETURN post(DAT_EP_HANDLE handle, struct request *r, DAT_COUNT n, con
 DAT_RETURN kdp_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	struct request r = { .op = DPR_OP_SEND, .cookie = cookie, .flags = flags, .flags_arg = 5 };
+	struct request r __uninitialized;
 
+	request_init(&r, DPR_OP_SEND, cookie, flags, 5);
 	r.wr.opcode = IB_WR_SEND;
 	return post(ep, &r, n, iov, NULL);
 }
@@ -486,11 +554,12 @@ static DAT_RETURN rdma(DAT_EP_HANDLE ep, enum dpr_op op, enum ib_wr_opcode opcod
 		       const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 		       DAT_COMPLETION_FLAGS flags)
 {
-	struct request r = { .op = op, .cookie = cookie, .flags = flags, .flags_arg = 6 };
+	struct request r __uninitialized;
 
 	if (!remote)
 		return kdp_ep_of(ep) ? DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5)
 				     : DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	request_init(&r, op, cookie, flags, 6);
 	r.wr.opcode = opcode;
 	r.rdma.remote_addr = remote->virtual_address;
 	r.rdma.rkey = remote->rmr_context;
@@ -564,7 +633,7 @@ DAT_RETURN kdp_post_lmr(struct kdp_ep *ep, enum dpr_op op, struct kdp_lmr *l, DA
 }
 
 /* Returns true if an unbound RMR is unbound on a connected endpoint: the device has nothing to do. */
-static bool nothing_to_do(struct kdp_ep *ep, struct request *r, int old, int fresh)
+static bool nothing_to_do(struct kdp_ep *ep, struct request *r, int old, int fresh, struct news *n)
 {
 	struct kdp_dto d = { .op = DPR_OP_UNBIND, .cookie = r->cookie, .rmr = r->mem,
 			     .quiet = r->flags & DAT_COMPLETION_SUPPRESS_FLAG,
@@ -572,7 +641,7 @@ static bool nothing_to_do(struct kdp_ep *ep, struct request *r, int old, int fre
 
 	if (old >= 0 || fresh >= 0 || ep->state != DAT_EP_STATE_CONNECTED)
 		return false;
-	request_event(ep, &d, DAT_DTO_SUCCESS);
+	request_event(ep, &d, DAT_DTO_SUCCESS, n);
 	return true;
 }
 
@@ -582,7 +651,7 @@ DAT_RETURN kdp_post_bind(struct kdp_ep *ep, struct kdp_rmr *m, int old, int fres
 	struct request r = { .op = fresh >= 0 ? DPR_OP_BIND : DPR_OP_UNBIND, .cookie = cookie, .flags = flags,
 			     .flags_arg = 8, .mem = m, .slot = fresh >= 0 ? fresh : old };
 	bool with_inv = fresh >= 0 && old >= 0, nothing;
-	struct kdp_evd *evd;
+	struct news n __uninitialized;
 	unsigned long irq;
 	DAT_RETURN ret;
 
@@ -606,11 +675,10 @@ DAT_RETURN kdp_post_bind(struct kdp_ep *ep, struct kdp_rmr *m, int old, int fres
 		ret = DPR_ERR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	if (!ret && !(ep->parts.request->flags & DAT_EVD_RMR_BIND_FLAG))
 		ret = DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_EVD_REQUEST);
-	nothing = !ret && nothing_to_do(ep, &r, old, fresh);
-	evd = ep->parts.request;
+	nothing = !ret && nothing_to_do(ep, &r, old, fresh, &n);
 	if (nothing) {
 		spin_unlock_irqrestore(&ep->lock, irq);
-		kdp_evd_kick(evd);
+		news_out(&n);
 		return DAT_SUCCESS;
 	}
 	/* the reference of the record */

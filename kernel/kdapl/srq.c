@@ -164,14 +164,14 @@ DAT_RETURN kdp_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (n && !iov)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	ret = kdp_segments(s->obj.ia, s->pz, n, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, sge, &wr.num_sge, &bytes);
-	if (ret)
-		return ret;
 	spin_lock_irqsave(&s->lock, flags);
+	ret = kdp_segments(s->obj.ia, s->pz, n, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, sge, &wr.num_sge, &bytes);
 	d = list_first_entry_or_null(&s->free, struct kdp_dto, link);
-	if (!d || s->available >= s->attr.max_recv_dtos) {
+	if (!ret && (!d || s->available >= s->attr.max_recv_dtos))
+		ret = DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (ret) {
 		spin_unlock_irqrestore(&s->lock, flags);
-		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return ret;
 	}
 	d->cqe.done = arrived;
 	d->cookie = cookie;
