@@ -10,6 +10,7 @@
 #ifndef LINK_LINK_H
 #define LINK_LINK_H
 
+#include "link/count.h"
 #include "util/flow.h"
 #include "util/stage.h"
 
@@ -129,9 +130,9 @@ struct link_ops {
 	 * not pass. An answer holds until l->routes moves. Default: link_default_ends, the flow itself.
 	 */
 	int (*ends)(struct link *l, const struct ut_flow *f, uint16_t pkey, uint32_t mtu, struct ut_flow *ret);
-	/* Counts packets of a flow between LIDs that did not take this link, since messages of the shm channel stand for them;
-	 * words: their octets / 4, LRH to ICRC. Default: link_default_passed. */
-	void (*passed)(struct link *l, const struct ut_flow *f, uint32_t packets, uint64_t words);
+	/* Returns where packets of a flow between LIDs are counted that do not take this link, since messages of the shm channel
+	 * stand for them (link/count.h); NULL: they are not counted. It stays until close(). Default: link_default_count. */
+	struct link_count *(*count)(struct link *l, const struct ut_flow *f);
 	/* Closes the link: no more sends; frees it. */
 	void (*close)(struct link *l);
 };
@@ -186,8 +187,9 @@ static inline int link_default_ends(struct link *l, const struct ut_flow *f, uin
 	return 0;
 }
 
-static inline void link_default_passed(struct link *l, const struct ut_flow *f, uint32_t packets, uint64_t words)
+static inline struct link_count *link_default_count(struct link *l, const struct ut_flow *f)
 {
+	return NULL;
 }
 
 #endif

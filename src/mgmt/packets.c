@@ -115,8 +115,8 @@ static void tally(struct pks_process *p)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pkt_flow_count *c = &p->tally->v[i];
-		struct pks_tallied now = { atomic_load_explicit(&c->packets, memory_order_relaxed),
-					   atomic_load_explicit(&c->words, memory_order_relaxed) };
+		struct pks_tallied now = { atomic_load_explicit(&c->sum.packets, memory_order_relaxed),
+					   atomic_load_explicit(&c->sum.words, memory_order_relaxed) };
 
 		if (now.packets == p->tallied[i].packets && now.words == p->tallied[i].words)
 			continue;

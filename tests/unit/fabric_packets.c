@@ -421,8 +421,8 @@ static void by_memory(void)
 	CHECK(t);
 	w.seat[0]->p.tally = t;
 	t->v[0].flow = pkt_flow(fabstar_lid(0), fabstar_lid(1), 3);
-	t->v[0].packets = 5;
-	t->v[0].words = 70;
+	t->v[0].sum.packets = 5;
+	t->v[0].sum.words = 70;
 	pks_tally(&w.pks);
 	CHECK(counter(to, FAB_C_RCV_PKTS) == 0); /* n is 0 */
 	t->n = 1;
@@ -431,16 +431,16 @@ static void by_memory(void)
 	CHECK(counter(from, FAB_C_XMIT_PKTS) == 5 && counter(to, FAB_C_RCV_PKTS) == 5 && counter(to, FAB_C_RCV_DATA) == 70);
 	/* What comes back, and flows of nowhere. */
 	t->v[1].flow = pkt_flow(fabstar_lid(1), fabstar_lid(0), 0);
-	t->v[1].packets = t->v[1].words = 2;
+	t->v[1].sum.packets = t->v[1].sum.words = 2;
 	t->v[2].flow = pkt_flow(fabstar_lid(0), 0xbfff, 0);
-	t->v[2].packets = t->v[2].words = 9;
+	t->v[2].sum.packets = t->v[2].sum.words = 9;
 	t->v[3].flow = UINT64_MAX;
-	t->v[3].packets = t->v[3].words = 9;
+	t->v[3].sum.packets = t->v[3].sum.words = 9;
 	t->n = 4;
 	pks_tally(&w.pks);
 	CHECK(counter(to, FAB_C_XMIT_PKTS) == 2 && counter(from, FAB_C_RCV_PKTS) == 2 && counter(from, FAB_C_XMIT_PKTS) == 5);
 	t->n = UINT32_MAX;
-	t->v[0].packets = 6;
+	t->v[0].sum.packets = 6;
 	pks_tally(&w.pks);
 	CHECK(counter(from, FAB_C_XMIT_PKTS) == 5);
 	/* The last of a process that leaves. */

@@ -39,9 +39,9 @@ static enum link_sender sender(struct link *l, const struct link_rx *rx)
 	return LINK_SENDER_PEER;
 }
 
-static void passed(struct link *l, const struct ut_flow *f, uint32_t packets, uint64_t words)
+static struct link_count *count(struct link *l, const struct ut_flow *f)
 {
-	fabric_tally_add(&fabric_of(l)->tally, f, packets, words);
+	return fabric_tally_of(&fabric_of(l)->tally, f);
 }
 
 static int no_error(struct link *l, struct link_err *ret)
@@ -232,7 +232,7 @@ static const struct link_ops ops = {
 	.entrust = entrust,
 	.dead_peer = dead_peer,
 	.ends = fabric_ends,
-	.passed = passed,
+	.count = count,
 	.fd = descriptor,
 	.sleep = sleeps,
 	.close = close_link,

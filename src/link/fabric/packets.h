@@ -34,6 +34,8 @@
 #ifndef LINK_FABRIC_PACKETS_H
 #define LINK_FABRIC_PACKETS_H
 
+#include "link/count.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -179,7 +181,7 @@ struct pkt_page {
 #define PKT_FLOWS 2048u
 struct pkt_flow_count {
 	_Atomic uint64_t flow;           /* pkt_flow() */
-	_Atomic uint64_t packets, words; /* words: octets / 4, LRH to ICRC; both never go back */
+	struct link_count sum;
 };
 struct pkt_tally {
 	_Atomic uint32_t n;              /* flows so far: their names stand */

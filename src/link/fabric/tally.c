@@ -43,25 +43,17 @@ static uint32_t find(struct fabric_tally *t, uint64_t flow)
 	return n;
 }
 
-/* The only writer. */
-static void add(_Atomic uint64_t *to, uint64_t v)
+struct link_count *fabric_tally_of(struct fabric_tally *t, const struct ut_flow *f)
 {
-	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + v, memory_order_relaxed);
+	uint32_t i = t->seg ? find(t, pkt_flow(f->slid, f->dlid, f->sl)) : PKT_FLOWS;
+
+	return i == PKT_FLOWS ? NULL : &t->seg->v[i].sum;
 }
 
 void fabric_tally_add(struct fabric_tally *t, const struct ut_flow *f, uint32_t packets, uint64_t words)
 {
-	uint64_t flow = pkt_flow(f->slid, f->dlid, f->sl);
+	struct link_count *c = fabric_tally_of(t, f);
 
-	if (!t->seg)
-		return;
-	if (t->last >= atomic_load_explicit(&t->seg->n, memory_order_relaxed) || name_of(t->seg, t->last) != flow) {
-		uint32_t i = find(t, flow);
-
-		if (i == PKT_FLOWS)
-			return;
-		t->last = i;
-	}
-	add(&t->seg->v[t->last].packets, packets);
-	add(&t->seg->v[t->last].words, words);
+	if (c)
+		link_count_add(c, packets, words);
 }

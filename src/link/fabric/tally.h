@@ -15,14 +15,14 @@
 
 struct fabric_tally {
 	struct pkt_tally *seg;         /* NULL: nothing is counted */
-	uint32_t last;                 /* the flow that was counted last */
 	uint16_t lists[FABRIC_TALLY_LISTS], next[PKT_FLOWS]; /* numbers of flows + 1 */
 };
 
 /* Makes the segment. Returns its descriptor, to be passed and closed, or -errno: nothing is counted. */
 int fabric_tally_make(struct fabric_tally *t);
 void fabric_tally_free(struct fabric_tally *t);
-/* With PKT_FLOWS flows, those of others are not counted. */
+/* Returns the count of a flow, which stays until fabric_tally_free(). NULL: nothing is counted, or there are PKT_FLOWS others. */
+struct link_count *fabric_tally_of(struct fabric_tally *t, const struct ut_flow *f);
 void fabric_tally_add(struct fabric_tally *t, const struct ut_flow *f, uint32_t packets, uint64_t words);
 
 #endif

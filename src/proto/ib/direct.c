@@ -5,6 +5,7 @@
 #include "engine/ring.h"
 #include "host/shm/area.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/sent.h"
 #include "proto/ib/show.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
@@ -370,20 +371,21 @@ void ibp_observe(struct eng_dev *dev, struct link_tap *tap)
 /* The packets that a request and its answer would be. */
 static void count_exchange(struct ibp_qp *q, const struct eng_swqe *w)
 {
+	struct link_count *there = q->conn.path.there, *back = q->conn.path.back;
 	uint32_t len = (uint32_t)w->length;
 
 	switch (w->opcode) {
 	case IBV_WR_RDMA_WRITE:
-		ibp_route_passed(q, WIRE_RC_RDMA_WRITE_ONLY, len, false);
-		ibp_route_passed(q, WIRE_RC_ACKNOWLEDGE, 0, true);
+		ibp_count_packets(q, there, WIRE_RC_RDMA_WRITE_ONLY, len);
+		ibp_count_packets(q, back, WIRE_RC_ACKNOWLEDGE, 0);
 		return;
 	case IBV_WR_RDMA_READ:
-		ibp_route_passed(q, WIRE_RC_RDMA_READ_REQUEST, 0, false);
-		ibp_route_passed(q, WIRE_RC_RDMA_READ_RESPONSE_ONLY, len, true);
+		ibp_count_packets(q, there, WIRE_RC_RDMA_READ_REQUEST, 0);
+		ibp_count_packets(q, back, WIRE_RC_RDMA_READ_RESPONSE_ONLY, len);
 		return;
 	default:
-		ibp_route_passed(q, opcode_of(w), 0, false);
-		ibp_route_passed(q, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0, true);
+		ibp_count_packets(q, there, opcode_of(w), 0);
+		ibp_count_packets(q, back, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0);
 	}
 }
 
@@ -399,7 +401,7 @@ static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
 	c[ENG_C_local_direct]++;
 	c[ENG_C_direct_tx_bytes] += write || both ? w->length : 0;
 	c[ENG_C_direct_rx_bytes] += !write || both ? w->length : 0;
-	if (f->lids)
+	if (q->conn.path.there)
 		count_exchange(q, w);
 }
 

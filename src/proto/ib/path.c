@@ -91,6 +91,7 @@ int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct
 	memcpy(path->flow.src, g->gid.raw, 16);
 	memcpy(path->flow.dst, dst, 16);
 	path->chan = path->flow;
+	path->there = path->back = NULL;
 	ibp_icrc_there(&path->icrc, &path->flow);
 	return 0;
 }

@@ -23,6 +23,7 @@ struct ibp_port;
 
 struct ibp_path {
 	struct ut_flow chan;        /* of messages to the peer */
+	struct link_count *there, *back; /* of those messages, and of the peer's answers to direct accesses; NULL: not counted */
 	bool valid;
 	struct ut_flow flow;        /* of packets */
 	struct wire_icrc_flow icrc; /* of packets to the peer */

@@ -2,8 +2,6 @@
 #include "proto/ib/route.h"
 
 #include "proto/ib/port.h"
-#include "wire/ib_link.h"
-#include "wire/ib_opcode.h"
 
 #include <errno.h>
 
@@ -14,13 +12,17 @@ static bool has_route(const struct ibp_qp *q)
 
 static enum ibp_route ask(struct ibp_qp *q)
 {
-	struct ut_flow ends;
+	struct ut_flow ends, back;
 	struct link *l = q->port->link;
 	int r = l->ops->ends(l, &q->conn.path.flow, q->conn.pkey, q->conn.mtu, &ends);
 
 	if (r < 0)
 		return r == -EAGAIN ? IBP_ROUTE_ASKED : IBP_ROUTE_REFUSED;
-	q->conn.path.chan = ends;
+	q->conn.path.chan = back = ends;
+	back.slid = ends.dlid;
+	back.dlid = ends.slid;
+	q->conn.path.there = l->ops->count(l, &ends);
+	q->conn.path.back = l->ops->count(l, &back);
 	return IBP_ROUTE_GOOD;
 }
 
@@ -47,22 +49,4 @@ void ibp_routes_follow(struct ibp_port *port)
 void ibp_route_show_pkey(struct ibp_qp *q)
 {
 	ibp_req_put(&q->conn.req, IBP_REQ_ROUTE, true);
-}
-
-/* Octets from LRH to ICRC, as counters of ports have them (IBTA 16.1.3.5). */
-void ibp_route_passed(struct ibp_qp *q, uint8_t first, uint32_t len, bool back)
-{
-	const struct ut_flow *f = &q->conn.path.chan;
-	uint32_t packets = len > q->conn.mtu ? (len + q->conn.mtu - 1) / q->conn.mtu : 1;
-	uint32_t each = WIRE_LRH_LEN + (f->grh ? WIRE_GRH_LEN : 0) + WIRE_BTH_LEN + WIRE_ICRC_LEN;
-	uint32_t more = wire_ib_shape(first)->hdr_len - WIRE_BTH_LEN;
-	struct ut_flow turned;
-
-	if (back) {
-		turned = *f;
-		turned.slid = f->dlid;
-		turned.dlid = f->slid;
-		f = &turned;
-	}
-	q->port->link->ops->passed(q->port->link, f, packets, ((uint64_t)packets * each + more + len + 3) / 4);
 }

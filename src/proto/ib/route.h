@@ -26,9 +26,6 @@ enum ibp_route { IBP_ROUTE_GOOD, IBP_ROUTE_ASKED, IBP_ROUTE_REFUSED };
 void ibp_route_follow(struct ibp_qp *q);
 /* The link's routes have moved: finds those of all queue pairs. Called with the progress lock. */
 void ibp_routes_follow(struct ibp_port *port);
-/* A message of `len` bytes of payload has gone from the queue pair to its peer, or (back) from there: the link counts the packets
- * that it stands for. first: opcode of the first of them. Of flows between LIDs. */
-void ibp_route_passed(struct ibp_qp *q, uint8_t first, uint32_t len, bool back);
 /* The next message of the queue pair shows its P_Key. */
 void ibp_route_show_pkey(struct ibp_qp *q);
 
