@@ -809,6 +809,26 @@ static const struct fab_port *by_address(const struct fab *f, uint32_t ip)
 	return NULL;
 }
 
+static struct pkt_peer peer_of(const struct fab_port *port)
+{
+	return (struct pkt_peer){ .ip = port->num == 1 ? pks_address(port->node) : 0, .lid = fab_port_lid(port), .guid = port->guid,
+				  .lmc = (uint16_t)wire_get_PORT_INFO_lmc(port->info),
+				  .prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
+}
+
+static void put_next(const struct fab_node *n, struct pkt_peer v[PKT_PEERS - 1])
+{
+	const struct ut_list *nodes = &n->fabric->nodes;
+	uint32_t i = 0;
+
+	for (const struct ut_list *at = n->link.next; at != nodes && i < PKT_PEERS - 1; at = at->next) {
+		const struct fab_node *next = ut_container(at, const struct fab_node, link);
+
+		if (pks_address(next))
+			v[i++] = peer_of(fab_node_port(next, 1));
+	}
+}
+
 static void answer_find(struct pks_process *p, const struct pkt_find *q)
 {
 	struct pkt_message m = { .head = pkt_head(PKT_FOUND) };
@@ -816,14 +836,14 @@ static void answer_find(struct pks_process *p, const struct pkt_find *q)
 	const struct fab *f = p->pks->fabric;
 	const struct fab_port *port = q->ip ? by_address(f, q->ip) : fab_port_by_guid(f, q->guid);
 	const struct pks_far *far = find_far(p->pks, q->ip, q->guid);
+	struct pkt_peer *v = m.u.found.v;
 
-	if (port)
-		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? pks_address(port->node) : 0,
-						.lid = fab_port_lid(port), .guid = port->guid,
-						.lmc = (uint16_t)wire_get_PORT_INFO_lmc(port->info),
-						.prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
-	else if (far)
-		m.u.found = (struct pkt_found){ .ip = far->ip, .lid = far->lid, .guid = far->guid, .prefix = far->prefix };
+	if (port) {
+		v[0] = peer_of(port);
+		put_next(port->node, v + 1);
+	} else if (far) {
+		v[0] = (struct pkt_peer){ .ip = far->ip, .lid = far->lid, .guid = far->guid, .prefix = far->prefix };
+	}
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 

@@ -538,12 +538,37 @@ static void far_hosts(void)
 		s->n = 0;
 		CHECK(pks_receive(&s->p, &q, pkt_length(PKT_FIND)) == 0 && s->n == 1);
 		memcpy(&a, s->got[0], pkt_length(PKT_FOUND));
-		CHECK(a.head.type == PKT_FOUND && a.u.found.guid == (known ? far.guid : 0) && a.u.found.lid == (known ? FAR_LID : 0));
+		CHECK(a.head.type == PKT_FOUND && a.u.found.v[0].guid == (known ? far.guid : 0) && a.u.found.v[0].lid == (known ? FAR_LID : 0));
 		CHECK(pks_far_add(&w.pks, &far) == 0);
 	}
 	CHECK(w.pks.n_far == 1);
 	pks_far_clear(&w.pks);
 	CHECK(w.pks.n_far == 0);
+	world_close(&w);
+}
+
+/* The answer, then the hosts that were made next, each with what a question for it alone would bring. */
+static void next_hosts(void)
+{
+	struct pkt_message q = { .head = pkt_head(PKT_FIND) }, all, one;
+	unsigned n = 0;
+	struct world w;
+
+	world_open(&w);
+	for (; n < FABSTAR_HOSTS; n++) {
+		struct seat *s = w.seat[0];
+
+		s->n = 0;
+		q.u.find = (struct pkt_find){ .ip = n % 2 ? 0 : pks_address(w.star.host[n]),
+					      .guid = n % 2 ? fabstar_port(&w.star, n)->guid : 0 };
+		CHECK(pks_receive(&s->p, &q, pkt_length(PKT_FIND)) == 0 && s->n == 1);
+		memcpy(&one, s->got[0], pkt_length(PKT_FOUND));
+		if (n == 0)
+			all = one;
+		CHECK(one.u.found.v[0].guid == fabstar_port(&w.star, n)->guid && one.u.found.v[0].lid == fabstar_lid(n));
+		CHECK(!memcmp(&all.u.found.v[n], &one.u.found.v[0], sizeof(one.u.found.v[0])));
+		CHECK(one.u.found.v[FABSTAR_HOSTS - n].guid == 0);
+	}
 	world_close(&w);
 }
 
@@ -682,6 +707,7 @@ static const struct test_case cases[] = {
 	{ "-", "what goes by memory", by_memory },
 	{ "-", "packets over trunks", over_trunks },
 	{ "-", "hosts behind trunks", far_hosts },
+	{ "-", "a question brings the hosts that were made next", next_hosts },
 	{ "-", "messages that are none", hostile },
 	{ "-", "hop by hop", hop_by_hop },
 	{ "-", "a full port", full_port },

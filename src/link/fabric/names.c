@@ -108,6 +108,23 @@ static const struct fabric_peer *find_kept(struct fabric_names *n, uint32_t ip, 
 	return &k->peer;
 }
 
+static struct fabric_peer peer_of(const struct pkt_peer *p)
+{
+	return (struct fabric_peer){ .ip = p->ip, .lid = p->lid, .lmc = p->lmc & 7, .guid = p->guid, .prefix = p->prefix };
+}
+
+/* By both of its names. */
+static void keep(struct fabric_names *n, const struct pkt_peer *p, uint64_t generation)
+{
+	const struct kept k = { generation + 1, peer_of(p) };
+
+	if (!p->guid)
+		return;
+	*place(n, 0, p->guid) = k;
+	if (p->ip)
+		*place(n, p->ip, 0) = k;
+}
+
 int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct fabric_peer *ret)
 {
 	struct pkt_message m = { .head = pkt_head(PKT_FIND), .u.find = { .ip = ip, .guid = guid } };
@@ -122,11 +139,12 @@ int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct
 	r = ask(n, PKT_FOUND, &m);
 	if (r < 0)
 		return r;
-	if (!m.u.found.guid)
+	if (!m.u.found.v[0].guid)
 		return -ENOENT;
-	*ret = (struct fabric_peer){ .ip = m.u.found.ip, .lid = m.u.found.lid, .lmc = m.u.found.lmc & 7, .guid = m.u.found.guid,
-				     .prefix = m.u.found.prefix };
-	/* If the fabric has changed since the question, the answer is not kept for longer. */
+	/* If the fabric has changed since the question, the answers are not kept for longer. */
+	for (uint32_t i = PKT_PEERS; i-- > 0;)
+		keep(n, &m.u.found.v[i], generation);
+	*ret = peer_of(&m.u.found.v[0]);
 	*place(n, ip, guid) = (struct kept){ generation + 1, *ret };
 	return 0;
 }

@@ -3,7 +3,8 @@
  * Which port an address stands for. The fabric process gives each host's port an IPv4 address out of 198.18.0.0/15
  * (RFC 2544, for networks of tests), as a subnet's IPoIB would have it, and knows GUID, LID and path of each. The
  * RDMA CM asks under the adapter's progress lock, by a connection of its own on the `data` socket: a request is sent and
- * its answer received, some 20 us. Answers hold while the fabric's generation stands.
+ * its answer received, some 20 us. An answer brings the ports of the next addresses too, and all of them hold while the fabric's
+ * generation stands.
  */
 #ifndef LINK_FABRIC_NAMES_H
 #define LINK_FABRIC_NAMES_H

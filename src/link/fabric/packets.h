@@ -16,7 +16,7 @@
  *	COUNT  group, slot               ->
  *	                                 <-    COUNTED  processes of the port in the group, without that slot
  *	FIND   IPv4 address, or GUID     ->
- *	                                 <-    FOUND    the port that has it
+ *	                                 <-    FOUND    the port that has it, and those with the next addresses
  *	                                 <-    MEMBERS  another process has come to the port, or left it
  *
  * A connection may begin with ASK_SOCKET in place of HELLO: a node may have a network namespace of its own, and names of
@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 #define PKT_MAGIC 0x4450466bu
-#define PKT_VERSION 4
+#define PKT_VERSION 5
 #define PKT_SOCKET "data"       /* in the fabric's directory */
 #define PKT_NAME_MAX 64         /* of a node, with the final NUL */
 #define PKT_WHY_MAX 240
@@ -121,11 +121,18 @@ struct pkt_find {
 	uint64_t guid;
 };
 
-struct pkt_found {
+struct pkt_peer {
 	uint32_t ip;
 	uint16_t lid, lmc;
 	uint64_t guid;          /* 0: there is none */
 	uint64_t prefix;
+};
+
+/* [0] is the answer. A program that asks for one address of a cluster soon asks for the others: the rest are the hosts that were
+ * made next, as many as there are. */
+#define PKT_PEERS 32u
+struct pkt_found {
+	struct pkt_peer v[PKT_PEERS];
 };
 
 struct pkt_count {
