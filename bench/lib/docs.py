@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""The generated part of docs/performance.md, between two markers, and its plots."""
+"""The generated part of docs/performance.md, between two markers, and its plots, which are of the last run."""
 import glob
 import os
 import shutil
+import subprocess
 import sys
+
+from . import columns, tables
 
 BEGIN = "<!-- bench: begin (written by `make bench-docs`) -->"
 END = "<!-- bench: end -->"
@@ -22,8 +25,24 @@ def title_of(name):
     return name.replace("-", " ").capitalize()
 
 
-def update(root, out, parts, without_plots):
+def commit_of(root):
+    """Short name of the commit, and whether files differ from it; None without git."""
+    def git(*words):
+        done = subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=False)
+        return done.stdout.strip() if done.returncode == 0 else None
+    try:
+        name = git("rev-parse", "--short=8", "HEAD")
+        return name and name + (", changed" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except OSError:
+        return None
+
+
+def update(root, out, results, without_plots):
     folder = os.path.join(root, "docs", "performance")
+    meta = results["meta"]
+    columns.store(folder, meta["processor"], f"{meta['date']}, commit {meta['commit'] or 'unknown'}", tables.weather(meta),
+                  results["targets"])
+    parts = columns.parts(columns.load(folder))
     if not without_plots:
         os.makedirs(folder, exist_ok=True)
         for old in glob.glob(os.path.join(folder, "*.svg")) + glob.glob(os.path.join(folder, "*.png")):
@@ -34,7 +53,7 @@ def update(root, out, parts, without_plots):
     pictures = [f"![{title_of(n)}](performance/{n}.svg)" for n in names]
     page = os.path.join(root, "docs", "performance.md")
     with open(page, encoding="utf-8") as f:
-        text = replaced(f.read(), "\n\n".join(parts + pictures))
+        text = replaced(f.read(), "\n\n".join(parts + [f"Plots of the run on {meta['processor']}:"] * bool(pictures) + pictures))
     with open(page, "w", encoding="utf-8") as f:
         f.write(text)
     print(f"docs/performance.md and {len(names)} plots were written")

@@ -38,7 +38,7 @@ TARGETS = [
     ("local", "64 B Send rate, 2,048 outstanding", at("local ib_send_bw 64 B, 2048 outstanding"),
      at(RINGS), "bare ring", AT_LEAST, 0.35),
     ("local", "64 B Send rate, 2,048 outstanding", at("local ib_send_bw 64 B, 2048 outstanding"),
-     at("UCX tag rate, posix+cma", "64"), "UCX tag", AT_LEAST, 3.0),
+     at("UCX tag rate, posix+cma", "64"), "UCX tag", AT_LEAST, 1.5),
     ("local", "64 B Send rate, perftest's depth", at("local ib_send_bw 64 B"),
      at("UCX tag rate, posix+cma", "64"), "UCX tag", AT_LEAST, 1.0),
 ]
@@ -80,7 +80,7 @@ for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP local")):
     TARGETS += [(path, f"{name} Write" + (", CRC on" if tool == path else ""),
                  at(f"{tool} ib_write_bw {name}"), at(others, key), called, AT_LEAST, factor)
                 for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576"))
-                for others, called, factor in (("TCP, stream", "raw TCP", 0.85),
+                for others, called, factor in (("TCP, stream", "raw TCP", 0.9),
                                                ("UCX tag bandwidth, tcp", "UCX tcp", 1.0),
                                                ("iperf3", "iperf3", 1.0))]
 TARGETS += [
@@ -91,18 +91,19 @@ TARGETS += [
     ("RoCE", "64 B Send rate", at("RoCE ib_send_bw 64 B"), at("UDP, a datagram per 64 B"),
      "UDP, a call per datagram", AT_LEAST, 4.0),
     ("RoCE", "64 KiB Write, MTU 4096", at("RoCE ib_write_bw 64 KiB"), at("UDP, GSO and GRO"),
-     "raw UDP, GSO and GRO", AT_LEAST, 0.7),
+     "raw UDP, GSO and GRO", AT_LEAST, 0.8),
     ("RoCE", "1 MiB Write, MTU 4096", at("RoCE ib_write_bw 1 MiB"), at("UDP, GSO and GRO"),
-     "raw UDP, GSO and GRO", AT_LEAST, 0.7),
+     "raw UDP, GSO and GRO", AT_LEAST, 0.8),
 ]
 # A target whose program sleeps, beside an idle processor.
 for path, kinds in (("RoCE", ("Read", "Write", "FAA")), ("iWARP", ("Read", "FAA"))):
     TARGETS += [(path, f"8 B {kind}, target asleep", at(f"{path} {kind}, target asleep"), at(f"{path} {kind}, target polling"),
                  "the same, target polling", AT_MOST, 1.5) for kind in kinds]
+# iWARP: a socket for each.
 PATHS = (("local", "local"), ("RoCE", "RoCE"), ("iWARP", "iWARP"), ("iWARP, one host", "iWARP local"))
 for path, tool in PATHS:
     TARGETS += [(path, "64 B Send rate, 1,000 queue pairs", at(f"{tool} rate by queue pairs", "1000"),
-                 at(f"{tool} rate by queue pairs", "1"), "the same with one", AT_LEAST, 0.8)]
+                 at(f"{tool} rate by queue pairs", "1"), "the same with one", AT_LEAST, 0.7 if path == "iWARP" else 0.8)]
 TARGETS += [("local", "64 B Send rate, captured (dapple capture)", at("local ib_send_bw 64 B, captured"),
              at("local ib_send_bw 64 B"), "the same without a capture", AT_LEAST, 0.7),
             ("local", "64 B Send rate, checked (dapple check)", at("local ib_send_bw 64 B, checked"),
@@ -111,9 +112,11 @@ TARGETS += [("any", "an idle RC QP, KiB beside its queues", at("RoCE memory of a
              AT_MOST, 4.0),
             ("any", "`ib_send_lat` 8 B, one core", at("local ib_send_lat 8 B, one core"), at(ONE),
              "blocking primitive", AT_MOST, 2.0)]
+# By a socket: what blocking raw UDP and TCP take of the primitive (2.0 and 2.6), times 1.5.
+ONE_CORE = {"RoCE": 3.0, "iWARP": 3.9}
 for path, tool in PATHS:
     TARGETS += [(path, f"8 B Send, one core, {said}", at(f"{tool} send, one core, {wait}", "8"), at(ONE),
-                 "blocking primitive", AT_MOST, 2.0)
+                 "blocking primitive", AT_MOST, ONE_CORE.get(path, 2.0))
                 for wait, said in (("poll", "polling"), ("event", "blocking"))]
 TARGETS += [(path, f"idle, {what}", at(f"{path} idle wake-ups", key), None, "", AT_MOST, 0.0)
             for path in ("local", "RoCE", "iWARP")
@@ -133,6 +136,10 @@ def missing(entries, wanted):
     return "; ".join(sorted({f"{n}: {rounds.why_missing(entries.get(n))}" for n, _ in wanted}))
 
 
+def verdict(ratio, direction, factor):
+    return "met" if (ratio <= factor if direction == AT_MOST else ratio >= factor) else "missed"
+
+
 def judge(entries, target):
     path, what, ours, others, called, direction, factor = target
     out = {"path": path, "what": what, "against": called, "direction": direction, "factor": factor}
@@ -150,9 +157,8 @@ def judge(entries, target):
         if not ratios:
             return {**out, "verdict": "no figure", "why": "no round has figures of both"}
     mid = statistics.median(ratios)
-    good = mid <= factor if direction == AT_MOST else mid >= factor
     return {**out, "ratio": mid, "least": min(ratios), "most": max(ratios), "rounds": len(ratios),
-            "verdict": "met" if good else "missed"}
+            "verdict": verdict(mid, direction, factor)}
 
 
 def chosen(target, names):

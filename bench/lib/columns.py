@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What was measured on each make of processor: a record each in docs/performance, a column each in docs/performance.md.
+
+A run writes the record of its own processor alone, and in it the rows that it measured: rows of a run of
+another commit, and the records of other processors, stay. A target counts as met where it is met on each
+processor that has a figure; what a row must reach is today's targets, whenever it was measured.
+"""
+import glob
+import json
+import os
+import re
+
+from . import tables, targets
+
+FIELDS = ("ratio", "least", "most", "rounds")
+
+
+def path_of(folder, machine):
+    return os.path.join(folder, re.sub("[^a-z0-9]+", "-", machine.lower()).strip("-") + ".json")
+
+
+def key_of(row):
+    return f"{row['path']}: {row['what']}: {row['against']}"
+
+
+def load(folder):
+    """The records, by the names of their processors."""
+    records = []
+    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+        with open(path, encoding="utf-8") as f:
+            records.append(json.load(f))
+    return records
+
+
+def store(folder, processor, run, weather, judged):
+    """run: date and commit. Only rows with figures are taken."""
+    path = path_of(folder, processor)
+    record = {"processor": processor, "runs": {}, "rows": {}}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            record = json.load(f)
+    for t in judged:
+        if "ratio" in t:
+            record["rows"][key_of(t)] = {**{f: round(t[f], 4) for f in FIELDS}, "best": t.get("best", t["against"]), "run": run}
+    record["runs"][run] = weather
+    used = {row["run"] for row in record["rows"].values()}
+    record["runs"] = {r: w for r, w in record["runs"].items() if r in used}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(record, f, indent=1, sort_keys=True)
+        f.write("\n")
+
+
+def cell(row, target):
+    if not row:
+        return "-"
+    return (f"{row['ratio']:.2f} ({row['least']:.2f}, {row['most']:.2f}) "
+            + targets.verdict(row["ratio"], target["direction"], target["factor"]))
+
+
+def whole(rows, target):
+    """The verdict over all processors with a figure."""
+    said = {targets.verdict(r["ratio"], target["direction"], target["factor"]) for r in rows if r}
+    return "no figure" if not said else "missed" if "missed" in said else "met"
+
+
+def rows_of(records):
+    """(target, [row of each record or None]) in the order of targets.py."""
+    for path, what, _, _, against, direction, factor in targets.TARGETS:
+        target = {"path": path, "what": what, "against": against, "direction": direction, "factor": factor}
+        yield target, [r["rows"].get(key_of(target)) for r in records]
+
+
+def parts(records):
+    """The generated part of docs/performance.md, as paragraphs."""
+    lines, verdicts = [], []
+    for target, rows in rows_of(records):
+        verdicts.append(whole(rows, target))
+        best = " / ".join(dict.fromkeys(r["best"] for r in rows if r and r["best"] != target["against"]))
+        lines.append((target["path"], target["what"], target["against"] + (f" ({best})" if best else ""),
+                      f"{target['direction']} {target['factor']:g}", *[cell(r, target) for r in rows], verdicts[-1]))
+    runs = [f"- **{r['processor']}**, {run}: {weather}" for r in records for run, weather in sorted(r["runs"].items())]
+    count = ", ".join(f"{verdicts.count(v)} {v}" for v in ("met", "missed", "no figure"))
+    head = ("path", "measure", "against", "target", *[f"{r['processor']}: ratio (least, most)" for r in records], "on each")
+    return ["\n".join(runs), f"Targets, each met only if it is on each processor that has a figure: {count}.",
+            tables.grid(head, lines)]
