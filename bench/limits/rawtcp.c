@@ -6,6 +6,8 @@
  *	bench-rawtcp lat  [BYTES] [ROUNDS]   both polling; half the round trip in us
  *	bench-rawtcp blat [BYTES] [ROUNDS]   both blocking in poll() before each read
  *	bench-rawtcp rate [BYTES] [SECONDS]  one send call per message; messages/s
+ *	bench-rawtcp many [SOCKETS] [SECONDS] FPDUs of 64 bytes of payload, by turns: to each socket a call with 16 of them, and
+ *	                                     at most 1,024 that the other end has not read; messages/s
  *	bench-rawtcp bw   [BYTES] [SECONDS]  sends of BYTES, both ends blocking; GB/s received, then
  *	                                     CPU time per byte, both ends, in ns
  *	bench-rawtcp sum  [BYTES] [SECONDS]  the same with a CRC32C over each piece of a segment's
@@ -20,10 +22,15 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -215,6 +222,80 @@ static double throughput(const struct way *way, size_t bytes, double seconds, do
 	return sum / (last - t);
 }
 
+/* --- many sockets, as a thousand queue pairs of iWARP have them --- */
+
+#define FPDU (2 + 18 + 64 + 4) /* length, header of a Send, payload, CRC (RFC 5044, 5041) */
+#define BURST 16
+#define FLIGHT 1024
+
+/* Never returns. */
+static void read_all(const int *fd, int n, _Atomic uint64_t *bytes)
+{
+	static char buf[CHUNK];
+	struct epoll_event got[64], e = { .events = EPOLLIN };
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	for (int i = 0; i < n; i++) {
+		e.data.fd = fd[i];
+		if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, fd[i], &e) < 0)
+			lim_fail("epoll");
+	}
+	for (;;) {
+		int ready = epoll_wait(ep, got, 64, 0);
+
+		for (int i = 0; i < ready; i++) {
+			ssize_t r = recv(got[i].data.fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+			if (r == 0)
+				_exit(0);
+			if (r > 0)
+				atomic_fetch_add_explicit(bytes, (uint64_t)r, memory_order_relaxed);
+		}
+	}
+}
+
+static int many(int n, double seconds)
+{
+	_Atomic uint64_t *got = mmap(NULL, sizeof(*got), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct rlimit most = { (rlim_t)n * 2 + 64, (rlim_t)n * 2 + 64 };
+	int *out = calloc((size_t)n, sizeof(*out)), *in = calloc((size_t)n, sizeof(*in)), fd[2];
+	static char burst[BURST * FPDU];
+	uint64_t sent = 0;
+	pid_t child;
+	double t;
+
+	setrlimit(RLIMIT_NOFILE, &most);
+	if (got == MAP_FAILED || !out || !in)
+		lim_fail("memory");
+	for (int i = 0; i < n; i++) {
+		connection(fd);
+		out[i] = fd[0];
+		in[i] = fd[1];
+	}
+	child = lim_fork();
+	if (child == 0) {
+		for (int i = 0; i < n; i++)
+			close(out[i]);
+		read_all(in, n, got);
+	}
+	for (int i = 0; i < n; i++)
+		close(in[i]);
+	for (t = lim_now(); lim_now() < t + seconds;)
+		for (int i = 0; i < 64; i++, sent += BURST) {
+			while (sent + BURST > atomic_load_explicit(got, memory_order_relaxed) / FPDU + FLIGHT)
+				sched_yield();
+			put(out[sent / BURST % (uint64_t)n], burst, sizeof(burst));
+		}
+	while (atomic_load(got) < sent * FPDU)
+		sched_yield();
+	printf("%.0f\n", (double)sent / (lim_now() - t));
+	for (int i = 0; i < n; i++)
+		close(out[i]);
+	free(out);
+	free(in);
+	return lim_join(child);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -229,11 +310,13 @@ int main(int argc, char **argv)
 		printf("%.0f\n", throughput(&plain, bytes, seconds, &cpu) / (double)bytes);
 		return 0;
 	}
+	if (!strcmp(mode, "many"))
+		return many(bytes ? (int)bytes : 1000, seconds);
 	if (!strcmp(mode, "bw") || !strcmp(mode, "sum")) {
 		r = throughput(mode[0] == 's' ? &with_sums : &plain, bytes ? bytes : 1 << 20, seconds, &cpu);
 		printf("%.4f\ncpu %.4f\n", r / 1e9, cpu);
 		return 0;
 	}
-	fprintf(stderr, "usage: bench-rawtcp lat|blat|rate|bw|sum [BYTES] [ROUNDS|SECONDS]\n");
+	fprintf(stderr, "usage: bench-rawtcp lat|blat|rate|many|bw|sum [BYTES|SOCKETS] [ROUNDS|SECONDS]\n");
 	return 2;
 }

@@ -19,6 +19,8 @@ SINGLE += [
     ("sleeper answers poller", "local", "us", "bench-wake one 10000"),
     ("TCP, blocking", "iwarp", "us", "bench-rawtcp blat 8 10000"),
     ("TCP, a call per 64 B", "iwarp", "msg/s", f"bench-rawtcp rate 64 {SECONDS}"),
+    ("TCP, 16 messages a call, 1 socket", "iwarp scale", "msg/s", f"bench-rawtcp many 1 {SECONDS}"),
+    ("TCP, 16 messages a call, 1,000 sockets", "iwarp scale", "msg/s", f"bench-rawtcp many 1000 {SECONDS}"),
     ("UDP, blocking", "roce", "us", "bench-rawudp blat 24 10000"),
     ("UDP, a datagram per 64 B", "roce", "msg/s", f"bench-rawudp pps 80 {SECONDS}"),
     ("UDP, GSO and GRO", "roce cpu", "GB/s", f"bench-rawudp bw 4112 {SECONDS}"),
