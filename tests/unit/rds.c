@@ -3,6 +3,7 @@
  * RDS: headers and private data as a Linux 6.1 kernel sent them, the messages of a connection that ends and begins again, packets
  * and credits of RDMA, congestion maps.
  */
+#include "ulp/rds/claim.h"
 #include "ulp/rds/cong.h"
 #include "ulp/rds/credit.h"
 #include "ulp/rds/flow.h"
@@ -400,6 +401,67 @@ static void another_transport(void)
 	CHECK(nr_done == 5);
 }
 
+/* --- the next owner --- */
+
+/* Its messages have the numbers that they had, and are sent again; new ones get further numbers. */
+static void messages_of_the_owner_before(void)
+{
+	struct rds_flow f;
+	struct rds_message *m;
+
+	nr_done = 0;
+	rds_flow_init(&f);
+	for (uint64_t sequence = 7; sequence < 10; sequence++) {
+		m = rds_message_new(10);
+		m->sequence = sequence;
+		rds_flow_again(&f, m);
+	}
+	f.next_tx = 12;
+	queue(&f, 1, 7);
+	CHECK(f.nr == 4 && f.bytes == 40);
+	for (uint64_t want = 7; want < 10; want++) {
+		CHECK(rds_flow_next(&f)->sequence == want && rds_flow_next(&f)->retransmitted && rds_flow_fills_window(&f));
+		rds_flow_sent(&f, want);
+		CHECK(!rds_flow_may_send(&f));
+		rds_flow_acked(&f, want, done, &nr_done);
+		f.window = 1;
+	}
+	CHECK(rds_flow_next(&f)->sequence == 12 && !rds_flow_next(&f)->retransmitted);
+	rds_flow_cancel(&f, 0, NULL, NULL, false, done, &nr_done);
+	CHECK(nr_done == 4 && !f.in_flight);
+}
+
+/* In each order of events one of the two records of a number is received. */
+static void records_given_twice(void)
+{
+	_Atomic uint64_t w = 0;
+
+	/* Nothing is in doubt: each counts, also in another order of threads. */
+	CHECK(rds_claim(&w, 1) && rds_claim(&w, 3) && rds_claim(&w, 2));
+	/* It had been sent, and received. */
+	rds_claim_doubt(&w, 3);
+	CHECK(!rds_claim(&w, 3) && !rds_claim(&w, 3) && rds_claim(&w, 4));
+	/* It had not. */
+	rds_claim_doubt(&w, 5);
+	CHECK(rds_claim(&w, 5) && !rds_claim(&w, 5) && rds_claim(&w, 6));
+	/* It had been sent; both are in the socket, and another thread is ahead. */
+	rds_claim_doubt(&w, 7);
+	CHECK(rds_claim(&w, 8) && rds_claim(&w, 7) && !rds_claim(&w, 7));
+	/* Twice in doubt: two owners have been killed. */
+	rds_claim_doubt(&w, 9);
+	rds_claim_doubt(&w, 9);
+	CHECK(rds_claim(&w, 9));
+	rds_claim_doubt(&w, 9);
+	CHECK(!rds_claim(&w, 9));
+	rds_claim_settle(&w);
+	CHECK(rds_claim(&w, 9));
+	/* Numbers wrap, and leave out 0. */
+	CHECK(rds_claim_next(0) == 1 && rds_claim_next(0x7ffffffe) == 0x7fffffff && rds_claim_next(0x7fffffff) == 1);
+	CHECK(rds_claim(&w, 0x30000000) && rds_claim(&w, 0x60000000) && rds_claim(&w, 0x7fffffff) && rds_claim(&w, 1));
+	rds_claim_doubt(&w, 1);
+	CHECK(!rds_claim(&w, 1));
+}
+
 /* --- congestion --- */
 
 static struct rsp_addr address(const char *text)
@@ -460,6 +522,8 @@ static const struct test_case cases[] = {
 	{ "-", "fragments", fragments },
 	{ "-", "credits of two ends", credits_of_two_ends },
 	{ "-", "messages that change the transport", another_transport },
+	{ "-", "messages of the owner before", messages_of_the_owner_before },
+	{ "-", "records that are given twice", records_given_twice },
 	{ "-", "congestion maps", maps },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/choose.h"
 
+#include "ulp/rds/keep.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/rdma.h"
 #include "ulp/rds/tcp.h"
@@ -47,6 +48,7 @@ void rds_choose_again(struct rds_conn *c)
 	if (!to)
 		return;
 	rds_flow_move(&c->flow, &to->flow);
+	rds_keep_moved(to);
 	to->via->kick(to);
 }
 
@@ -54,6 +56,8 @@ void rds_choose_stood(struct rds_conn *c)
 {
 	struct rds_conn *from = rds_node_find_conn(c->node, &c->local, &c->peer, other(c));
 
-	if (from && !from->has_stood)
-		rds_flow_move(&from->flow, &c->flow);
+	if (!from || from->has_stood)
+		return;
+	rds_flow_move(&from->flow, &c->flow);
+	rds_keep_moved(c);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Congestion maps: which ports of an address take no messages now. The carrier has one for each address that it knows,
- * in memory that the programs map to read:
+ * in memory that the programs map:
  *
  *   carrier                                      program, in sendmsg()
  *   bits of an address                           bit of the port? -> wait on `changes`, or ENOBUFS
  *   changes += 1, futex wake                     looks again
  *
- * One process writes. A row is filled before its address is: a reader that finds the address finds its bits. Rows stay
+ * One process writes maps. A row is filled before its address is: a reader that finds the address finds its bits. Rows stay
  * as long as the carrier does. A reader that sees a bit too late sends a message more, which a receiver takes.
  */
 #ifndef ULP_RDS_CONG_H
@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define RDS_MAPS 256                    /* addresses of peers and of this host */
+#define RDS_SOCKS_MAX 4096              /* sockets of a carrier */
 
 struct rds_map {
 	uint8_t addr[16];               /* IPv4 in its mapped form */
@@ -33,6 +34,7 @@ struct rds_maps {
 	_Atomic uint32_t nr;
 	uint32_t generation;            /* of the carrier, never 0 */
 	struct rds_map map[RDS_MAPS];
+	_Atomic uint64_t claims[RDS_SOCKS_MAX]; /* ulp/rds/claim.h; programs write them */
 };
 
 /* The map of an address (its port is ignored), or NULL: there is none. */

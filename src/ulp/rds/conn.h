@@ -13,6 +13,7 @@
 
 struct rds_node;
 struct rds_conn;
+struct rds_conn_state;
 struct rds_map;
 
 /* What carries the messages of a connection: TCP or RDMA. */
@@ -28,6 +29,10 @@ struct rds_transport {
 	void (*resume)(struct rds_conn *c);
 	/* The carrier ends: lets the peer know. */
 	void (*leave)(struct rds_conn *c);
+	/* Adds what is the transport's own to what the next owner has to know. */
+	void (*keep)(const struct rds_conn *c, struct rds_conn_state *state);
+	/* The next owner: takes up the connection as it was kept. fd: the descriptor that the standby has of it, or -1. */
+	void (*take_over)(struct rds_conn *c, const struct rds_conn_state *state, int fd);
 };
 
 /* What is being sent. */
@@ -46,6 +51,8 @@ struct rds_conn {
 	struct rds_flow flow;
 	struct rds_outgoing out;
 	struct rds_map *peer_map;
+	int row;                        /* of ulp/rds/store.h */
+	uint64_t arrival;               /* the message that has come last, and counts as taken */
 	bool map_due;                   /* our map has to be sent before anything else */
 	bool paused;                    /* a socket's queue is full */
 	bool has_stood;                 /* the transport has had a connection */

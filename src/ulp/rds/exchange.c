@@ -73,7 +73,7 @@ void rds_in_done(struct rds_conn *c, const struct rds_header *h, struct rds_mess
 {
 	if (h->map) {
 		rds_node_map(c, h, m->data);
-		free(m);
+		rds_message_free(m);
 	} else if (!rds_node_arrived(c, h, m)) {
 		c->paused = true;
 	}

@@ -13,6 +13,38 @@ void rds_flow_init(struct rds_flow *f)
 	ut_list_init(&f->unacked);
 }
 
+/* --- memory --- */
+
+static void *(*get_memory)(size_t len) = malloc;
+static void (*put_memory)(void *m) = free;
+
+void rds_message_memory(void *(*get)(size_t len), void (*put)(void *m))
+{
+	get_memory = get;
+	put_memory = put;
+}
+
+struct rds_message *rds_message_new(uint32_t len)
+{
+	struct rds_message *m = get_memory(sizeof(*m) + len);
+
+	if (!m)
+		return NULL;
+	*m = (struct rds_message){ .len = len, .row = -1 };
+	ut_list_init(&m->node);
+	return m;
+}
+
+void rds_message_free(struct rds_message *m)
+{
+	if (!m)
+		return;
+	atomic_store(&m->kept, 0);
+	put_memory(m);
+}
+
+/* --- lists --- */
+
 static void leave_flight(struct rds_flow *f, struct rds_message *m)
 {
 	if (m->sent && !m->silent)
@@ -27,7 +59,7 @@ static void drop(struct rds_flow *f, struct rds_message *m, rds_flow_done *done,
 	f->nr--;
 	leave_flight(f, m);
 	done(arg, m);
-	free(m);
+	rds_message_free(m);
 }
 
 static void cancel(struct rds_flow *f, struct ut_list *list, uint64_t sender,
@@ -48,23 +80,26 @@ void rds_flow_cancel(struct rds_flow *f, uint64_t sender, bool (*match)(const st
 	cancel(f, &f->waiting, sender, match, key, begun ? rds_flow_next(f) : NULL, done, arg);
 }
 
-struct rds_message *rds_message_new(uint32_t len)
-{
-	struct rds_message *m = malloc(sizeof(*m) + len);
 
-	if (!m)
-		return NULL;
-	*m = (struct rds_message){ .len = len };
-	ut_list_init(&m->node);
-	return m;
+static void append(struct rds_flow *f, struct rds_message *m)
+{
+	f->bytes += m->len;
+	f->nr++;
+	ut_list_add_tail(&f->waiting, &m->node);
 }
 
 void rds_flow_queue(struct rds_flow *f, struct rds_message *m)
 {
 	m->sequence = f->next_tx++;
-	f->bytes += m->len;
-	f->nr++;
-	ut_list_add_tail(&f->waiting, &m->node);
+	append(f, m);
+}
+
+void rds_flow_again(struct rds_flow *f, struct rds_message *m)
+{
+	m->retransmitted = true;
+	m->sent = false;
+	f->window = 1;
+	append(f, m);
 }
 
 struct rds_message *rds_flow_next(const struct rds_flow *f)

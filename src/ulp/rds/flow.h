@@ -21,8 +21,10 @@
 #define ULP_RDS_FLOW_H
 
 #include "ulp/rds/work.h"
+#include "ulp/preload/name.h"
 #include "util/list.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +33,18 @@ struct rds_job;
 
 /* A message with its payload behind it. Each belongs to one list, or to the part that has taken it. */
 struct rds_message {
+	/* What the next owner reads (ulp/rds/keep.h). */
+	_Atomic uint32_t kept;          /* enum rds_kept; all else here is written before */
+	_Atomic uint64_t place;         /* that is sent: row of its connection and its number */
+	uint64_t record;                /* the program's record that it was; 0: none */
+	uint64_t arrival;               /* that has come: which one, of all */
+	uint64_t to;                    /* number of the socket that gets it */
+	struct rsp_addr from;
+	int32_t row;                    /* of the connection that it came by; -1: none */
+	uint32_t used_key;              /* a region of the receiver that it has ended */
+	uint32_t number;                /* of the record that gives it to its program; 0: not tried yet */
+	bool has_works;
+
 	struct ut_list node;
 	uint64_t sequence;
 	uint64_t sender;        /* number of the socket that is charged for it; 0: none */
@@ -63,9 +77,15 @@ void rds_flow_init(struct rds_flow *f);
 
 /* Returns a message with room for len octets, or NULL without memory. */
 struct rds_message *rds_message_new(uint32_t len);
+/* NULL: does nothing. */
+void rds_message_free(struct rds_message *m);
+/* From now on messages have memory of these; without it, the C library's. */
+void rds_message_memory(void *(*get)(size_t len), void (*put)(void *m));
 
 /* Numbers the message and appends it to those that wait; it is the flow's from now on. */
 void rds_flow_queue(struct rds_flow *f, struct rds_message *m);
+/* The next owner has a message of the one before, which may have been sent: it waits behind the others, with the number that it has. */
+void rds_flow_again(struct rds_flow *f, struct rds_message *m);
 /* Returns true if one message waits, and behind it none that is sent as packets. */
 bool rds_flow_is_last(const struct rds_flow *f);
 /* Moves the waiting messages that either transport may carry to a flow of the other one, which numbers them. Nothing of `from` has

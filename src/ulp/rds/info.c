@@ -144,7 +144,7 @@ static void received(struct rds_node *n, struct list *l)
 	ut_list_each(s, &n->socks, node_entry)
 		ut_list_each(a, &s->queue, node)
 			if (a->m)
-				message(l, &a->from, &s->bound, a->m);
+				message(l, &a->m->from, &s->bound, a->m);
 }
 
 static bool collect(struct rds_node *n, int option, struct list *l)

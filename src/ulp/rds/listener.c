@@ -5,6 +5,7 @@
 #include "ulp/rds/node.h"
 #include "ulp/rds/rdma.h"
 #include "ulp/rds/say.h"
+#include "ulp/rds/standby.h"
 #include "ulp/rds/tcp.h"
 
 #include <errno.h>
@@ -92,8 +93,10 @@ static void listener_ready(struct rds_watch *w, uint32_t events)
 /* A peer that is taken over TCP may ask over RDMA, too: that listener is there first. */
 static int open_at(struct rds_listener *h)
 {
-	int fd = rds_tcp_bind(&h->addr);
+	int fd = rds_standby_take(RDS_STANDBY_LISTENER, 0, &h->addr);
 
+	if (fd < 0)
+		fd = rds_tcp_bind(&h->addr);
 	h->watch = (struct rds_watch){ fd < 0 ? -1 : fd, EPOLLIN, listener_ready };
 	if (fd < 0)
 		return fd;
@@ -101,6 +104,7 @@ static int open_at(struct rds_listener *h)
 		return -ENOBUFS;
 	if (!is_loopback(&h->addr))
 		open_rdma(h);
+	rds_standby_keep(RDS_STANDBY_LISTENER, 0, &h->addr, fd);
 	fd = rds_tcp_listen(fd);
 	return fd ? fd : rds_watch_add(&h->node->loop, &h->watch);
 }
@@ -123,6 +127,7 @@ int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr)
 	if (r == -EADDRINUSE)
 		rds_say("RDS address %s: TCP port %u is taken: no socket can be bound there; use another address, as each user "
 			"and Linux's rds_tcp need one of their own", rds_addr_text(text, addr), WIRE_RDS_TCP_PORT);
+	rds_standby_keep(RDS_STANDBY_LISTENER, 0, &h->addr, -1);
 	rds_watch_forget(&n->loop, &h->rdma_watch);
 	if (h->rdma)
 		ulp_listener_close(h->rdma);

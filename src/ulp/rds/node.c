@@ -3,9 +3,11 @@
 
 #include "ulp/rds/choose.h"
 #include "ulp/rds/job.h"
+#include "ulp/rds/keep.h"
 #include "ulp/rds/region.h"
 #include "ulp/rds/rdma.h"
 #include "ulp/rds/say.h"
+#include "ulp/rds/store.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -94,6 +96,25 @@ struct rds_conn *rds_node_find_conn(struct rds_node *n, const struct rsp_addr *l
 	return NULL;
 }
 
+static struct rds_conn *add_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
+				 const struct rds_transport *via, struct rds_map *map)
+{
+	struct rds_conn *c = via->make();
+
+	if (!c)
+		return NULL;
+	c->via = via;
+	c->node = n;
+	c->local = *local;
+	c->peer = *peer;
+	c->local.port = c->peer.port = 0;
+	c->peer_map = map;
+	rds_flow_init(&c->flow);
+	ut_list_add_tail(&n->conns, &c->node_entry);
+	n->nr_conns++;
+	return c;
+}
+
 struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
 			       const struct rds_transport *via)
 {
@@ -108,18 +129,22 @@ struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local,
 		rds_say("RDS peer %s: the carrier has %u connections: there is none to this one; end programs that use RDS, or "
 			"use another user", rds_addr_text(text, peer), n->nr_conns);
 	n->has_refused |= !map; /* each of its messages comes here */
-	c = map ? via->make() : NULL;
+	c = map ? add_conn(n, local, peer, via, map) : NULL;
+	return c && rds_keep_conn_open(c) ? c : NULL;
+}
+
+struct rds_conn *rds_node_take_conn(struct rds_node *n, const struct rds_transport *via, const struct rds_conn_state *state, int row)
+{
+	struct rds_map *map = rds_map_make(n->maps, &state->peer);
+	struct rds_conn *c = map ? add_conn(n, &state->local, &state->peer, via, map) : NULL;
+
 	if (!c)
 		return NULL;
-	c->via = via;
-	c->node = n;
-	c->local = *local;
-	c->peer = *peer;
-	c->local.port = c->peer.port = 0;
-	c->peer_map = map;
-	rds_flow_init(&c->flow);
-	ut_list_add_tail(&n->conns, &c->node_entry);
-	n->nr_conns++;
+	c->row = row;
+	c->arrival = state->arrival;
+	c->has_stood = state->has_stood;
+	c->flow.next_rx = state->next_rx;
+	c->flow.peer_generation = state->peer_generation;
 	return c;
 }
 
@@ -196,9 +221,9 @@ int rds_node_may_work(struct rds_node *n, const struct rds_sock *s, const struct
 
 /* --- messages --- */
 
-/* Gives a message to the socket that it is for; h: its header, unless it is of this carrier. Returns false if that one's queue is full. */
-static bool deliver(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer, const struct rds_header *h,
-		    struct rds_message *m)
+/* Gives a message to the socket that it is for. c, h: its connection and header, unless it is of this carrier. Returns false if that one's queue is full. */
+static bool deliver(struct rds_node *n, struct rds_conn *c, const struct rsp_addr *local, const struct rsp_addr *peer,
+		    const struct rds_header *h, struct rds_message *m)
 {
 	struct rds_news news = { 0 };
 	struct rsp_addr to = *local, from = *peer;
@@ -209,10 +234,14 @@ static bool deliver(struct rds_node *n, const struct rsp_addr *local, const stru
 	s = rds_node_find(n, &to);
 	if (s && h)
 		news = (struct rds_news){ h->cookie, h->uses_region && rds_region_used(&s->regions, h->key) ? h->key : 0 };
-	if (s)
-		return rds_sock_deliver(s, &from, &news, m);
+	if (s) {
+		rds_keep_come(s, c, &from, &news, m);
+		return rds_sock_deliver(s, m);
+	}
+	if (c)
+		rds_keep_conn(c);
 	n->counters.recv_drop_no_sock++;
-	free(m);
+	rds_message_free(m);
 	return true;
 }
 
@@ -223,13 +252,13 @@ static void deliver_here(struct rds_node *n, struct rds_sock *s, const struct rs
 	rds_node_done(n, m);
 	m->sender = 0;
 	if (!is_ping) {
-		deliver(n, to, &s->bound, NULL, m);
+		deliver(n, NULL, to, &s->bound, NULL, m);
 		return;
 	}
 	m->len = 0;
 	m->dport = m->sport;
 	m->sport = WIRE_RDS_PING_PORT;
-	deliver(n, &s->bound, to, NULL, m);
+	deliver(n, NULL, &s->bound, to, NULL, m);
 }
 
 int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m)
@@ -241,7 +270,7 @@ int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr 
 	n->counters.send_queued++;
 	if (only_rdma && rds_node_may_work(n, s, to)) {
 		rds_node_cancelled(n, m);
-		free(m);
+		rds_message_free(m);
 		return -EOPNOTSUPP;
 	}
 	if (rds_listener_find(n, to)) {
@@ -251,11 +280,12 @@ int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr 
 	c = only_rdma ? rds_node_conn(n, &s->bound, to, &rds_rdma) : rds_choose(n, s, to);
 	if (!c) {
 		rds_node_cancelled(n, m);
-		free(m);
+		rds_message_free(m);
 		return -ENOBUFS;
 	}
 	m->either = s->transport == (int)RDS_TRANS_NONE && !only_rdma;
 	rds_flow_queue(&c->flow, m);
+	rds_keep_queued(c, m);
 	c->via->kick(c);
 	return 0;
 }
@@ -292,6 +322,7 @@ static void answer_ping(struct rds_conn *c, const struct rds_header *h)
 	m->paths = h->sport == WIRE_RDS_PROBE_PORT;
 	c->node->counters.send_pong++;
 	rds_flow_queue(&c->flow, m);
+	rds_keep_queued(c, m);
 	c->via->kick(c);
 }
 
@@ -304,8 +335,9 @@ bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds
 	else if (h->dport == WIRE_RDS_PING_PORT)
 		answer_ping(c, h);
 	else if (!is_pong)
-		return deliver(c->node, &c->local, &c->peer, h, m);
-	free(m);
+		return deliver(c->node, c, &c->local, &c->peer, h, m);
+	rds_keep_conn(c);
+	rds_message_free(m);
 	return true;
 }
 
@@ -355,8 +387,11 @@ void rds_node_resume(struct rds_node *n)
 
 /* --- the whole --- */
 
-static int make_maps(struct rds_node *n)
+int rds_node_make_maps(struct rds_node *n)
 {
+	while (!n->generation)
+		if (getrandom(&n->generation, sizeof(n->generation), 0) < 0)
+			return -errno;
 	n->maps_fd = memfd_create("rds-maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (n->maps_fd < 0 || ftruncate(n->maps_fd, sizeof(*n->maps)))
 		return -errno;
@@ -369,17 +404,10 @@ static int make_maps(struct rds_node *n)
 
 int rds_node_init(struct rds_node *n)
 {
-	int r;
-
-	*n = (struct rds_node){ .maps_fd = -1 };
 	ut_list_init(&n->socks);
 	ut_list_init(&n->conns);
 	ut_list_init(&n->listeners);
-	while (!n->generation)
-		if (getrandom(&n->generation, sizeof(n->generation), 0) < 0)
-			return -errno;
-	r = rds_loop_init(&n->loop);
-	return r ? r : make_maps(n);
+	return rds_loop_init(&n->loop);
 }
 
 bool rds_node_has_socks(const struct rds_node *n)

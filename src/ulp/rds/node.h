@@ -40,13 +40,15 @@ struct rds_node {
 	struct ut_list socks, conns, listeners;
 	unsigned nr_conns;
 	bool has_refused;               /* a peer beyond RDS_CONNS_MAX; it is said once */
-	uint64_t next_sock;
+	uint64_t next_sock, arrivals;
 	uint32_t generation;            /* of this carrier, never 0 */
 	struct rds_counters counters;
 };
 
 /* Returns 0 or a negative errno. */
 int rds_node_init(struct rds_node *n);
+/* Before that, once: the maps and the generation, which the next owner inherits. Returns 0 or a negative errno. */
+int rds_node_make_maps(struct rds_node *n);
 /* Ends the connections. */
 void rds_node_leave(struct rds_node *n);
 /* Work that is left: sockets of programs; messages that a peer has yet to acknowledge. */
@@ -76,6 +78,8 @@ struct rds_conn *rds_node_find_conn(struct rds_node *n, const struct rsp_addr *l
 /* The same, made if there is none; NULL: there are too many, or no memory. */
 struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
 			       const struct rds_transport *via);
+/* The next owner: makes the connection that has this row and state; NULL: no memory. */
+struct rds_conn *rds_node_take_conn(struct rds_node *n, const struct rds_transport *via, const struct rds_conn_state *state, int row);
 /* A message has arrived; it is the node's from now on. Returns false if no more is to be taken before resume(). */
 bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds_message *m);
 /* A congestion map has arrived. */

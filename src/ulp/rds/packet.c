@@ -57,6 +57,6 @@ enum rds_verdict rds_packet_take(struct rds_assembly *a, const struct rds_header
 
 void rds_packet_drop(struct rds_assembly *a)
 {
-	free(a->m);
+	rds_message_free(a->m);
 	a->m = NULL;
 }

@@ -370,6 +370,16 @@ static void leave(struct rds_conn *c)
 	lose(rds_rdma_of(c));
 }
 
+/* The connection is made anew: nothing of it is kept. */
+static void keep(const struct rds_conn *c, struct rds_conn_state *state)
+{
+}
+
+static void take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
+{
+	kick(c);
+}
+
 const struct rds_transport rds_rdma = {
-	.name = "infiniband", .type = RDS_TRANS_IB, .make = make, .kick = kick, .is_up = is_up, .resume = resume, .leave = leave,
+	.name = "infiniband", .type = RDS_TRANS_IB, .make = make, .kick = kick, .is_up = is_up, .resume = resume, .leave = leave, .keep = keep, .take_over = take_over,
 };

@@ -66,6 +66,14 @@ ssize_t rds_take(int sock, struct iovec *iov, int nr, int *ret_fd, int flags, in
 	return n;
 }
 
+void rds_skip(int sock)
+{
+	char none;
+
+	while (syscall(SYS_recvfrom, sock, &none, sizeof(none), MSG_DONTWAIT, NULL, NULL) < 0 && errno == EINTR)
+		;
+}
+
 int rds_memfd(const struct iovec *iov, int nr)
 {
 	int fd = memfd_create("rds", MFD_CLOEXEC), r = 0;

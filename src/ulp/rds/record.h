@@ -47,6 +47,9 @@ struct rds_record {
 	uint32_t len;                   /* of the payload, which may go on in a memfd */
 	struct rsp_addr addr;           /* port in network order */
 	uint64_t mask;
+	uint64_t id;                    /* program: of this record, and of none before it */
+	uint32_t number, claim;         /* carrier, with a message: to be claimed by ulp/rds/claim.h at this place; 0: it need not be */
+	uint32_t generation;            /* carrier: its maps have the place */
 	uint64_t cookie;                /* of a region that the peer is told of, RDS_CMSG_RDMA_DEST; 0: none */
 	uint32_t used_key;              /* carrier: the region that the message has ended; 0: none */
 	uint32_t nr_works;              /* program: their pieces and octets are behind the payload in the memfd */
@@ -75,6 +78,7 @@ struct rds_request {
 	uint32_t op;
 	uint32_t option;
 	int64_t value;
+	bool again;                     /* the carrier before has not answered */
 	struct { uint64_t addr, len, flags; } region;   /* flags: RDS_RDMA_* of Linux */
 	struct rsp_addr addr;
 	struct sockaddr_un name;        /* of the program's end */
@@ -99,6 +103,8 @@ int rds_pass(int sock, struct iovec *iov, int nr, int fd, int flags);
  * flags as of recvmsg(2), with MSG_TRUNC in *ret_flags for a longer message.
  */
 ssize_t rds_take(int sock, struct iovec *iov, int nr, int *ret_fd, int flags, int *ret_flags);
+/* Removes the message that rds_take() has looked at with MSG_PEEK. */
+void rds_skip(int sock);
 /* A memfd with these octets. Returns it or a negative errno. */
 int rds_memfd(const struct iovec *iov, int nr);
 

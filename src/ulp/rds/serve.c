@@ -2,6 +2,7 @@
 #include "ulp/rds/serve.h"
 
 #include "ulp/rds/info.h"
+#include "ulp/rds/keep.h"
 #include "ulp/rds/listener.h"
 #include "ulp/rds/region.h"
 
@@ -32,11 +33,17 @@ struct asking {
 static int bind_sock(struct rds_node *n, struct rds_sock *s, const struct rds_request *q, struct rds_answer *a)
 {
 	struct rsp_name name = { .kind = RDS_NAME_BOUND, .local = q->addr, .peer.scope = n->generation };
-	int r = rds_node_bind(n, s, &name.local);
+	bool is_done = q->again && rds_same_addr(&s->bound, &q->addr) && (!q->addr.port || q->addr.port == s->bound.port);
+	int r = is_done ? 0 : rds_node_bind(n, s, &name.local);
 
 	if (r)
 		return r;
+	if (is_done)
+		name.local = s->bound;
+	rds_keep_sock(s);
 	r = rsp_name_bind(s->watch.fd, &name);
+	if (is_done && r == -EINVAL)
+		r = 0; /* it has the name */
 	if (r)
 		s->bound = (struct rsp_addr){ 0 };
 	a->addr = name.local;
@@ -180,6 +187,8 @@ static void serve_one(struct rds_node *n, int sock, const struct rds_request *q,
 		pass = answer_fd(n, q, &a);
 	} else {
 		a.error = s ? answer(n, s, q, fd, &a) : -EBADF;
+		if (s)
+			rds_keep_sock(s);
 	}
 	rds_pass(sock, &iov, 1, pass, MSG_DONTWAIT);
 	if (pass >= 0)

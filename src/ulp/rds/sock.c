@@ -2,8 +2,10 @@
 #include "ulp/rds/sock.h"
 
 #include "ulp/rds/job.h"
+#include "ulp/rds/keep.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/region.h"
+#include "ulp/rds/store.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -44,7 +46,7 @@ static struct rds_message *read_message(const struct rds_record *r, const uint8_
 	memcpy(m->data, data, len);
 	if (!read_rest(fd, m->data + len, r->len - len))
 		return m;
-	free(m);
+	rds_message_free(m);
 	return NULL;
 }
 
@@ -60,7 +62,7 @@ static void free_message(struct rds_message *m)
 {
 	for (int i = 0; i < RDS_WORK_MAX; i++)
 		rds_job_put(m->works[i]);
-	free(m);
+	rds_message_free(m);
 }
 
 /* The works of a record; an atomic has a place of its own. Returns false if they are not good. */
@@ -107,6 +109,7 @@ static void take_data(struct rds_sock *s, const struct rds_record *r, const uint
 		return;
 	}
 	m->sender = s->id;
+	m->record = r->id;
 	m->sport = ntohs(s->bound.port);
 	m->dport = ntohs(to->port);
 	m->cookie = r->cookie;
@@ -123,6 +126,7 @@ static void take_congested(struct rds_sock *s, const struct rds_record *r)
 	s->node->counters.cong_send_blocked++;
 	s->seen = true;
 	s->cong_mask |= bit;
+	rds_keep_sock(s);
 	if (!map || !rds_map_test(map, ntohs(r->addr.port)))
 		rds_sock_updated(s, bit);
 }
@@ -130,7 +134,7 @@ static void take_congested(struct rds_sock *s, const struct rds_record *r)
 static void free_arrival(struct rds_arrival *a)
 {
 	rds_job_put(a->job);
-	free(a->m);
+	rds_message_free(a->m);
 	free(a);
 }
 
@@ -144,10 +148,24 @@ static void close_sock(struct rds_sock *s)
 	rds_region_free_all(&s->regions);
 	if (s->congested)
 		rds_node_congested(s->node, &s->bound, false);
+	rds_keep_sock_close(s);
 	rds_watch_close(&s->node->loop, &s->watch);
 	ut_list_del(&s->node_entry);
 	rds_node_resume(s->node);
 	free(s);
+}
+
+/* What a record says is done once, though an owner may be killed between any two steps. */
+static void take_once(struct rds_sock *s, const struct rds_record *r, const uint8_t *data, size_t len, int fd)
+{
+	if (rds_keep_is_taken(s, r->id))
+		return;
+	rds_keep_taking(s, r->id);
+	if (r->kind == RDS_RECORD_DATA)
+		take_data(s, r, data, len, fd);
+	else if (r->kind == RDS_RECORD_CONGESTED)
+		take_congested(s, r);
+	rds_keep_took(s, r->id);
 }
 
 /* Takes one record. Returns 0, -EAGAIN, or another negative errno at the end. */
@@ -157,16 +175,15 @@ static int take_record(struct rds_sock *s)
 	struct rds_record r;
 	struct iovec iov[2] = { { &r, sizeof(r) }, { data, sizeof(data) } };
 	int fd, flags;
-	ssize_t n = rds_take(s->watch.fd, iov, 2, &fd, MSG_DONTWAIT, &flags);
+	ssize_t n = rds_take(s->watch.fd, iov, 2, &fd, MSG_DONTWAIT | MSG_PEEK, &flags);
 
 	if (n == -ECONNRESET) /* the program has closed it with arrivals unread; its records are still here */
 		return 0;
 	if (n <= 0)
 		return n ? (int)n : -ENOTCONN;
-	if ((size_t)n >= sizeof(r) && r.kind == RDS_RECORD_DATA)
-		take_data(s, &r, data, (size_t)n - sizeof(r), fd);
-	else if ((size_t)n >= sizeof(r) && r.kind == RDS_RECORD_CONGESTED)
-		take_congested(s, &r);
+	if ((size_t)n >= sizeof(r))
+		take_once(s, &r, data, (size_t)n - sizeof(r), fd);
+	rds_skip(s->watch.fd);
 	if (fd >= 0)
 		close(fd);
 	return 0;
@@ -217,11 +234,18 @@ static int give(struct rds_sock *s, const struct rds_record *head, const uint8_t
 
 static int give_arrival(struct rds_sock *s, const struct rds_arrival *a)
 {
-	struct rds_record head = { .kind = RDS_RECORD_DATA, .addr = a->from, .cookie = a->news.cookie, .used_key = a->news.used_key };
+	struct rds_record head = { .kind = RDS_RECORD_DATA };
 
 	if (a->job)
 		return give_work(s, a);
+	rds_keep_number(s, a->m);
+	head.addr = a->m->from;
+	head.cookie = a->m->cookie;
+	head.used_key = a->m->used_key;
 	head.len = a->m->len;
+	head.number = a->m->number;
+	head.claim = (uint32_t)(s->claims - s->node->maps->claims);
+	head.generation = s->node->generation;
 	return give(s, &head, a->m->data);
 }
 
@@ -288,19 +312,24 @@ void rds_sock_worked(struct rds_sock *s, struct rds_job *j, bool notify)
 	queue(s, a);
 }
 
-bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, const struct rds_news *news, struct rds_message *m)
+void rds_sock_again(struct rds_sock *s, struct rds_message *m)
 {
 	struct rds_arrival *a = malloc(sizeof(*a));
 
 	if (!a) {
-		free(m);
-		return true;
+		rds_message_free(m);
+		return;
 	}
-	*a = (struct rds_arrival){ .from = *from, .news = *news, .m = m };
+	*a = (struct rds_arrival){ .m = m };
 	s->queue_bytes += m->len;
+	queue(s, a);
+}
+
+bool rds_sock_deliver(struct rds_sock *s, struct rds_message *m)
+{
 	s->node->counters.recv_queued++;
 	s->node->counters.recv_bytes_added_to_socket += m->len;
-	queue(s, a);
+	rds_sock_again(s, m);
 	flush(s);
 	rds_sock_flow(s);
 	return !rds_sock_is_full(s);
@@ -337,25 +366,81 @@ static void ready(struct rds_watch *w, uint32_t events)
 		rds_sock_flow(s);
 }
 
-int rds_sock_open(struct rds_node *n, int un)
+/* A socket of this descriptor, which its program has named. NULL: no memory, or it is there already. */
+static struct rds_sock *make_sock(struct rds_node *n, int un, uint64_t id)
 {
 	struct rds_sock *s = calloc(1, sizeof(*s));
-	int r = s ? 0 : -ENOMEM;
 
-	if (!r) {
-		*s = (struct rds_sock){ .watch = { un, EPOLLIN, ready }, .node = n, .id = ++n->next_sock,
-			.sndbuf = RDS_BUFFER, .rcvbuf = RDS_BUFFER, .transport = (int)RDS_TRANS_NONE,
-			.name_len = sizeof(s->name) };
-		ut_list_init(&s->queue);
-		ut_list_init(&s->regions);
-		r = getpeername(un, (struct sockaddr *)&s->name, &s->name_len) ? -errno : rds_watch_add(&n->loop, &s->watch);
+	if (!s)
+		return NULL;
+	*s = (struct rds_sock){ .watch = { un, EPOLLIN, ready }, .node = n, .id = id, .sndbuf = RDS_BUFFER, .rcvbuf = RDS_BUFFER,
+				.transport = (int)RDS_TRANS_NONE, .name_len = sizeof(s->name) };
+	ut_list_init(&s->node_entry);
+	ut_list_init(&s->queue);
+	ut_list_init(&s->regions);
+	if (!getpeername(un, (struct sockaddr *)&s->name, &s->name_len) && !rds_sock_find(n, &s->name, s->name_len) &&
+	    !rds_watch_add(&n->loop, &s->watch)) {
+		ut_list_add_tail(&n->socks, &s->node_entry);
+		return s;
 	}
-	if (r) {
+	free(s);
+	return NULL;
+}
+
+static void drop_sock(struct rds_node *n, struct rds_sock *s)
+{
+	rds_watch_close(&n->loop, &s->watch);
+	ut_list_del(&s->node_entry);
+	free(s);
+}
+
+int rds_sock_open(struct rds_node *n, int un)
+{
+	struct sockaddr_un name;
+	socklen_t len = sizeof(name);
+	struct rds_sock *s;
+	int r;
+
+	/* The owner before has taken it, and not answered. */
+	if (!getpeername(un, (struct sockaddr *)&name, &len) && rds_sock_find(n, &name, len)) {
 		close(un);
-		free(s);
-		return r;
+		return 0;
 	}
-	ut_list_add_tail(&n->socks, &s->node_entry);
+	s = make_sock(n, un, n->next_sock + 1);
+	if (!s) {
+		close(un);
+		return -ENOMEM;
+	}
+	n->next_sock++;
+	r = rds_keep_sock_open(s);
+	if (r)
+		drop_sock(n, s);
+	return r;
+}
+
+int rds_sock_take(struct rds_node *n, int un, struct rds_store_sock *row, _Atomic uint64_t *claims)
+{
+	const struct rds_sock_state *state = &row->state[atomic_load(&row->which)];
+	struct rds_sock *s = make_sock(n, un, atomic_load(&row->id));
+	const struct rds_map *map;
+
+	if (!s) {
+		close(un);
+		return 0; /* its program has gone */
+	}
+	s->row = row;
+	s->claims = claims;
+	s->bound = state->bound;
+	s->peer = state->peer;
+	s->sndbuf = state->sndbuf;
+	s->rcvbuf = state->rcvbuf;
+	s->cong_mask = state->cong_mask;
+	s->transport = state->transport;
+	s->monitor = state->monitor;
+	s->recverr = state->recverr;
+	s->seen = state->seen;
+	map = s->bound.family ? rds_map_find(n->maps, &s->bound) : NULL;
+	s->congested = map && rds_map_test(map, ntohs(s->bound.port));
 	return 0;
 }
 

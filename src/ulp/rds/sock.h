@@ -17,12 +17,15 @@
 #define RDS_HARD 8
 
 struct rds_node;
+struct rds_store_sock;
 
 struct rds_sock {
 	struct rds_watch watch;         /* the carrier's end */
 	struct ut_list node_entry;      /* rds_node.socks */
 	struct rds_node *node;
 	uint64_t id;                    /* number, never 0 */
+	struct rds_store_sock *row;     /* what survives this owner */
+	_Atomic uint64_t *claims;       /* ulp/rds/claim.h */
 	struct sockaddr_un name;        /* of the program's end */
 	socklen_t name_len;
 	struct rsp_addr bound, peer;    /* family 0: none */
@@ -44,11 +47,9 @@ struct rds_news {
 	uint32_t used_key;              /* one of the socket that has ended */
 };
 
-/* An arrival: a message and where it came from, or a work that is done. */
+/* An arrival: a message, or a work that is done. */
 struct rds_arrival {
 	struct ut_list node;
-	struct rsp_addr from;
-	struct rds_news news;
 	struct rds_message *m;
 	struct rds_job *job;
 	bool notify;                    /* the program is told of the work */
@@ -56,10 +57,13 @@ struct rds_arrival {
 
 /* Takes over a descriptor: the carrier's end of a new socket. Returns 0 or a negative errno; then it is closed. */
 int rds_sock_open(struct rds_node *n, int un);
+/* The next owner: takes over the same with what is kept of it; and a message that it has to be given. */
+int rds_sock_take(struct rds_node *n, int un, struct rds_store_sock *row, _Atomic uint64_t *claims);
+void rds_sock_again(struct rds_sock *s, struct rds_message *m);
 /* The socket of a program's end with this name, or NULL. */
 struct rds_sock *rds_sock_find(struct rds_node *n, const struct sockaddr_un *name, socklen_t len);
 /* Gives an arrived message to the program; it is the socket's from now on. Returns false if the queue is beyond its limit. */
-bool rds_sock_deliver(struct rds_sock *s, const struct rsp_addr *from, const struct rds_news *news, struct rds_message *m);
+bool rds_sock_deliver(struct rds_sock *s, struct rds_message *m);
 /* Gives what a work has read to the program, and tells it of the end. */
 void rds_sock_worked(struct rds_sock *s, struct rds_job *j, bool notify);
 /* Ports of an address are no longer congested: tells the program if it waits for that. */

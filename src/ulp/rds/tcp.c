@@ -3,8 +3,11 @@
 
 #include "ulp/rds/choose.h"
 #include "ulp/rds/exchange.h"
+#include "ulp/rds/keep.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/say.h"
+#include "ulp/rds/standby.h"
+#include "ulp/rds/store.h"
 #include "ulp/rds/tcp_receive.h"
 #include "ulp/rds/tcp_send.h"
 #include "ulp/rds/tcp_socket.h"
@@ -12,6 +15,7 @@
 #include <errno.h>
 #include <linux/rds.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -19,6 +23,7 @@
 #define RETRY_MOST_MS 1000
 #define LIMIT_OF_CHOICE_MS 2000         /* of an attempt where RDMA may do */
 #define CALL_BACK_MS 1000               /* for a smaller address to connect */
+#define END_MS 5000                     /* for the peer to end a connection of the owner before */
 
 struct rds_tcp *rds_tcp_of(const struct rds_conn *c)
 {
@@ -54,14 +59,16 @@ static void lose(struct rds_tcp *t)
 {
 	if (t->state == RDS_TCP_UP)
 		t->c.node->counters.conn_reset++;
+	t->state = RDS_TCP_DOWN;
+	rds_keep_conn(&t->c);
+	rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, -1);
 	rds_watch_close(rds_tcp_loop(t), &t->watch);
 	rds_timer_stop(&t->ack);
-	free(t->in);
+	rds_message_free(t->in);
 	t->in = NULL;
 	t->got = t->sent = 0;
-	t->written = 0;
-	t->c.paused = false;
-	t->state = RDS_TCP_DOWN;
+	t->written = t->stream = t->skip = 0;
+	t->c.paused = t->ends = false;
 	rds_out_restart(&t->c);
 }
 
@@ -91,6 +98,7 @@ static void stand(struct rds_tcp *t)
 	t->state = RDS_TCP_UP;
 	t->c.has_stood = t->c.map_due = true;
 	t->retry_ms = RETRY_MS;
+	rds_keep_conn(&t->c);
 	rds_timer_stop(&t->retry);
 	rds_choose_stood(&t->c);
 	rds_tcp_transmit(t);
@@ -145,7 +153,7 @@ static void retry_due(struct rds_timer *timer)
 
 	if (t->state == RDS_TCP_CALLED)
 		t->state = RDS_TCP_DOWN;
-	if (t->state == RDS_TCP_CONNECTING)
+	if (t->state == RDS_TCP_CONNECTING || t->ends)
 		lost(t);
 	if (t->state == RDS_TCP_DOWN && has_work(t))
 		begin_connect(t);
@@ -156,6 +164,8 @@ static void begin_connect(struct rds_tcp *t)
 	int fd = rds_tcp_dial(&t->c);
 
 	t->watch = (struct rds_watch){ fd < 0 ? -1 : fd, EPOLLOUT, ready };
+	if (fd >= 0)
+		rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd);
 	if (fd >= 0 && !rds_watch_add(rds_tcp_loop(t), &t->watch)) {
 		t->state = RDS_TCP_CONNECTING;
 		if (rds_choose_may(&t->c))
@@ -177,6 +187,7 @@ static void replace(struct rds_tcp *t, int fd)
 	lose(t);
 	rds_timer_stop(&t->retry);
 	t->watch = (struct rds_watch){ fd, EPOLLIN, ready };
+	rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd);
 	if (rds_watch_add(rds_tcp_loop(t), &t->watch)) {
 		rds_watch_close(rds_tcp_loop(t), &t->watch);
 		return;
@@ -252,7 +263,56 @@ static void leave(struct rds_conn *c)
 	lose(rds_tcp_of(c));
 }
 
+/* --- the next owner --- */
+
+static void keep(const struct rds_conn *c, struct rds_conn_state *state)
+{
+	const struct rds_tcp *t = rds_tcp_of(c);
+
+	state->up = t->state == RDS_TCP_UP;
+	state->stream = t->stream;
+	state->got = (uint32_t)t->got;
+	memcpy(state->head, t->in_head, sizeof(state->head));
+	state->in = t->in;
+}
+
+/*
+ * TCP has acknowledged what the peer has sent: it is read to the end, which this end's own one brings about. Octets that the owner before has
+ * taken, and not removed from the socket, are skipped. What it has sent is sent again on the next connection.
+ */
+static void read_to_end(struct rds_tcp *t, const struct rds_conn_state *state, uint64_t removed)
+{
+	t->state = RDS_TCP_UP;
+	t->ends = true;
+	if (state->up) {
+		t->stream = state->stream;
+		t->skip = state->stream - removed;
+		t->got = state->got;
+		memcpy(t->in_head, state->head, sizeof(t->in_head));
+		t->in = state->in;
+		if (t->got >= sizeof(t->in_head))
+			rds_header_get(&t->header, t->in_head);
+	}
+	rds_keep_conn(&t->c);
+	shutdown(t->watch.fd, SHUT_WR);
+	rds_timer_set(rds_tcp_loop(t), &t->retry, END_MS);
+}
+
+static void take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
+{
+	const struct rds_conn_state was = *state;
+	struct rds_tcp *t = rds_tcp_of(c);
+	uint64_t removed;
+
+	t->watch = (struct rds_watch){ fd, EPOLLIN, ready };
+	if (fd >= 0 && rds_tcp_removed(fd, &removed) && (was.up ? removed <= was.stream : !removed) &&
+	    !rds_watch_add(rds_tcp_loop(t), &t->watch))
+		read_to_end(t, &was, removed);
+	else
+		lost(t);
+}
+
 const struct rds_transport rds_tcp = {
 	.name = "tcp", .type = RDS_TRANS_TCP, .make = make, .kick = kick, .is_up = is_up,
-	.resume = resume, .leave = leave,
+	.resume = resume, .leave = leave, .keep = keep, .take_over = take_over,
 };

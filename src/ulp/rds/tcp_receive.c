@@ -2,6 +2,7 @@
 #include "ulp/rds/tcp_receive.h"
 
 #include "ulp/rds/exchange.h"
+#include "ulp/rds/keep.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static enum rds_verdict take_octets(struct rds_tcp *t, const uint8_t *at, size_t
 		if (t->got < sizeof(t->in_head)) {
 			n = copy(t->in_head + t->got, sizeof(t->in_head) - t->got, at, len);
 			t->got += n;
+			t->stream += n;
 			at += n;
 			len -= n;
 			v = t->got == sizeof(t->in_head) ? take_header(t) : RDS_GOOD;
@@ -60,6 +62,7 @@ static enum rds_verdict take_octets(struct rds_tcp *t, const uint8_t *at, size_t
 		in_payload = t->got - sizeof(t->in_head);
 		n = copy(t->in->data + in_payload, t->in->len - in_payload, at, len);
 		t->got += n;
+		t->stream += n;
 		at += n;
 		len -= n;
 		if (t->got == sizeof(t->in_head) + t->in->len)
@@ -68,16 +71,34 @@ static enum rds_verdict take_octets(struct rds_tcp *t, const uint8_t *at, size_t
 	return RDS_GOOD;
 }
 
+/* Removes what has been taken from the socket. */
+static void drop(struct rds_tcp *t, uint8_t *buf, size_t len)
+{
+	while (len) {
+		ssize_t n = recv(t->watch.fd, buf, len, MSG_DONTWAIT | MSG_TRUNC);
+
+		if (n <= 0 && errno != EINTR)
+			return;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+}
+
 int rds_tcp_receive(struct rds_tcp *t, unsigned most, enum rds_verdict *ret_v)
 {
 	static uint8_t buf[READ_SIZE];
 	ssize_t n;
 
 	for (*ret_v = RDS_GOOD; most && *ret_v == RDS_GOOD; most--) {
-		n = recv(t->watch.fd, buf, sizeof(buf), MSG_DONTWAIT);
+		n = recv(t->watch.fd, buf, t->skip && t->skip < sizeof(buf) ? t->skip : sizeof(buf), MSG_DONTWAIT | MSG_PEEK);
 		if (n <= 0)
 			return n ? -errno : -ECONNRESET;
-		*ret_v = take_octets(t, buf, (size_t)n);
+		if (t->skip) {
+			t->skip -= (uint64_t)n;
+		} else {
+			*ret_v = take_octets(t, buf, (size_t)n);
+			rds_keep_conn(&t->c);
+		}
+		drop(t, buf, (size_t)n);
 		if (t->c.paused)
 			return 0;
 	}

@@ -81,7 +81,7 @@ void rds_tcp_transmit(struct rds_tcp *t)
 {
 	int r = 0;
 
-	while (!r && (t->c.out.begun || begin_message(t))) {
+	while (!r && !t->ends && (t->c.out.begun || begin_message(t))) {
 		r = write_message(t);
 		if (!r)
 			end_message(t);

@@ -6,7 +6,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -78,6 +80,19 @@ void rds_tcp_refuse(int fd)
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	close(fd);
+}
+
+bool rds_tcp_removed(int fd, uint64_t *ret)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+	int waiting;
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || ioctl(fd, SIOCINQ, &waiting) || waiting < 0 ||
+	    info.tcpi_bytes_received < (uint64_t)waiting)
+		return false;
+	*ret = info.tcpi_bytes_received - (uint64_t)waiting;
+	return true;
 }
 
 int rds_tcp_error(int fd)

@@ -11,6 +11,8 @@ int rds_tcp_dial(const struct rds_conn *c);
 void rds_tcp_tune(int fd);
 /* Ends a TCP connection without a trace at this end: nothing was sent on it. */
 void rds_tcp_refuse(int fd);
+/* How many octets of the stream have been removed from the socket; false: it cannot be told. */
+bool rds_tcp_removed(int fd, uint64_t *ret);
 /* The error of a socket that has tried to connect, or 0. */
 int rds_tcp_error(int fd);
 

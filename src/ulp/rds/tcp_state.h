@@ -30,6 +30,9 @@ struct rds_tcp {
 	/* What is being received. */
 	uint8_t in_head[WIRE_RDS_HEADER_LEN];
 	size_t got;                     /* octets of head and payload */
+	uint64_t stream;                /* octets taken of the whole stream */
+	uint64_t skip;                  /* that many more are in the socket, and taken */
+	bool ends;                      /* the connection of the owner before: it is read to its end, and nothing is sent */
 	struct rds_header header;
 	struct rds_message *in;
 };

@@ -114,6 +114,7 @@ int rds_ask(struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd)
 		if (sock < 0)
 			return sock;
 		r = ask_once(sock, q, fd, ret, &got);
+		q->again = true;
 		close(sock);
 	}
 	if (ret_fd)

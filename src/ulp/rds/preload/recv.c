@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/preload/recv.h"
 
+#include "ulp/rds/claim.h"
+#include "ulp/rds/preload/maps.h"
 #include "ulp/rds/preload/memory.h"
 #include "ulp/rds/preload/vector.h"
 #include "ulp/rds/record.h"
@@ -109,6 +111,14 @@ static ssize_t take_done(struct msghdr *m, const struct rds_record *head, int me
 	return 0;
 }
 
+/* Returns false for a record that an owner of the connections has sent again, and that has been received before. */
+static bool is_first(const struct rds_record *head)
+{
+	struct rds_maps *maps = head->number ? rds_maps(head->generation) : NULL;
+
+	return !maps || head->claim >= RDS_SOCKS_MAX || rds_claim(&maps->claims[head->claim], head->number);
+}
+
 /* Takes one record. Returns what the call returns, or -ERESTART: there was nothing for the program in it. */
 static ssize_t take_record(int fd, struct msghdr *m, int flags)
 {
@@ -121,6 +131,8 @@ static ssize_t take_record(int fd, struct msghdr *m, int flags)
 	n = rds_take(fd, v.iov, v.nr, &memfd, flags & (MSG_PEEK | MSG_DONTWAIT), &got);
 	if (n < (ssize_t)sizeof(head)) {
 		n = n < 0 ? n : -ECONNRESET;
+	} else if (head.kind == RDS_RECORD_DATA && !(flags & MSG_PEEK) && !is_first(&head)) {
+		n = -ERESTART;
 	} else if (head.kind == RDS_RECORD_DATA) {
 		n = take_data(m, &head, (size_t)n - sizeof(head), memfd, flags);
 	} else {

@@ -6,6 +6,7 @@
 #include "ulp/rds/preload/address.h"
 #include "ulp/rds/preload/ask.h"
 #include "ulp/rds/preload/control.h"
+#include "ulp/rds/preload/maps.h"
 #include "ulp/rds/preload/sockets.h"
 #include "ulp/rds/preload/vector.h"
 
@@ -16,7 +17,7 @@
 #include <linux/rds.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,45 +27,6 @@
 
 /* --- congestion --- */
 
-/* The carrier's maps, or NULL. */
-static struct rds_maps *maps_of_carrier(void)
-{
-	struct rds_request q = { .op = RDS_OP_MAPS };
-	struct rds_answer a;
-	struct rds_maps *maps;
-	int fd;
-
-	if (rds_ask(&q, -1, &a, &fd) || fd < 0)
-		return NULL;
-	maps = mmap(NULL, sizeof(*maps), PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
-	return maps == MAP_FAILED ? NULL : maps;
-}
-
-/* The maps of the carrier that has the socket; NULL: it has ended, or there is no memory. Those of a carrier that has ended
- * stay mapped, since another thread may wait on them. */
-static struct rds_maps *get_maps(int fd)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct rds_maps *maps;
-	uint32_t carrier = rds_carrier_of(fd);
-	struct rds_maps *r;
-
-	pthread_mutex_lock(&lock);
-	r = maps;
-	if (!r || r->generation != carrier) {
-		r = maps_of_carrier();
-		if (r && r->generation == carrier) {
-			maps = r;
-		} else if (r) {
-			munmap(r, sizeof(*r));
-			r = NULL;
-		}
-	}
-	pthread_mutex_unlock(&lock);
-	return r;
-}
-
 static bool carrier_is_gone(int fd)
 {
 	struct pollfd p = { fd, 0, 0 };
@@ -72,10 +34,35 @@ static bool carrier_is_gone(int fd)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
 }
 
+/* --- records --- */
+
+static _Atomic uint64_t last_id;
+
+/* Each record of a socket needs another identifier than those before, whichever process it comes from. */
+static uint64_t next_id(void)
+{
+	uint64_t id = atomic_load(&last_id), first = 0;
+
+	if (!id && getrandom(&first, sizeof(first), 0) == sizeof(first))
+		atomic_compare_exchange_strong(&last_id, &id, first);
+	return atomic_fetch_add(&last_id, 1) + 1;
+}
+
+static void after_fork(void)
+{
+	atomic_store(&last_id, 0);
+}
+
+__attribute__((constructor))
+static void at_load(void)
+{
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
 /* Tells the carrier that this socket waits for news of the port. */
 static void tell_congested(int fd, const struct rsp_addr *to)
 {
-	struct rds_record head = { .kind = RDS_RECORD_CONGESTED, .addr = *to };
+	struct rds_record head = { .kind = RDS_RECORD_CONGESTED, .addr = *to, .id = next_id() };
 	struct iovec iov = { &head, sizeof(head) };
 
 	rds_pass(fd, &iov, 1, -1, MSG_DONTWAIT);
@@ -84,7 +71,7 @@ static void tell_congested(int fd, const struct rsp_addr *to)
 /* Returns 0 once the port takes messages, -ENOBUFS at once without waiting, or another negative errno. */
 static int await_port(int fd, const struct rsp_addr *to, bool wait)
 {
-	struct rds_maps *maps = get_maps(fd);
+	struct rds_maps *maps = rds_maps(rds_carrier_of(fd));
 	const struct rds_map *map = maps ? rds_map_find(maps, to) : NULL;
 	struct timespec limit = { .tv_sec = LOOK_S };
 	uint32_t seen;
@@ -179,7 +166,7 @@ static int pass(int fd, const struct rds_record *head, const struct rds_control 
 
 ssize_t rds_send(int fd, const struct msghdr *m, int flags)
 {
-	struct rds_record head = { .kind = RDS_RECORD_DATA };
+	struct rds_record head = { .kind = RDS_RECORD_DATA, .id = next_id() };
 	struct rds_control control;
 	size_t len = 0;
 	int r;

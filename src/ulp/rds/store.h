@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Memory of the carrier that outlives its process: the owner of the connections and its standby share it from before their
+ * fork(), at the same place.
+ *
+ *   sockets[], connections[]    rows with two copies of a state: the one not in force is written, then put in force by one store
+ *   slots of 512, 1024, ... 2 MiB octets, for messages; which are in use, the messages themselves say
+ *
+ * The owner alone writes. Its lists of free slots are its own: the next owner makes them anew.
+ */
+#ifndef ULP_RDS_STORE_H
+#define ULP_RDS_STORE_H
+
+#include "ulp/preload/name.h"
+#include "ulp/rds/cong.h"
+#include "wire/rds_fields.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RDS_STORE_CONNS 256             /* of both transports; more than there may be */
+
+struct rds_sock_state {
+	struct rsp_addr bound, peer;
+	uint64_t sndbuf, rcvbuf, cong_mask;
+	int32_t transport;
+	bool monitor, recverr, seen;
+};
+
+struct rds_store_sock {
+	_Atomic uint64_t id;            /* number of the socket; 0: the row is free */
+	_Atomic uint64_t pending, taken; /* the program's record that is being taken, and the last one that is */
+	_Atomic uint32_t number;        /* of the record that the program was given last */
+	_Atomic uint32_t which;         /* of the states is in force */
+	struct rds_sock_state state[2];
+};
+
+struct rds_conn_state {
+	struct rsp_addr local, peer;
+	int32_t type;                   /* of the transport */
+	bool has_stood;
+	uint32_t peer_generation;
+	uint64_t next_rx;
+	uint64_t arrival;               /* the last message that counts as taken */
+	/* Over TCP: the place in the stream up to which its octets are here, and the message that they end in. */
+	bool up;
+	uint64_t stream;
+	uint32_t got;
+	uint8_t head[WIRE_RDS_HEADER_LEN];
+	struct rds_message *in;
+};
+
+struct rds_store_conn {
+	_Atomic uint32_t used;
+	_Atomic uint32_t which;
+	_Atomic uint64_t next_tx;
+	struct rds_conn_state state[2];
+};
+
+struct rds_store {
+	_Atomic uint64_t next_sock;     /* no socket has had a higher number */
+	struct rds_store_sock socks[RDS_SOCKS_MAX];
+	struct rds_store_conn conns[RDS_STORE_CONNS];
+};
+
+/* Makes it, once. Returns 0 or a negative errno. */
+int rds_store_make(void);
+struct rds_store *rds_store(void);
+
+/* Memory of a message, or NULL; and back. */
+void *rds_store_get(size_t len);
+void rds_store_put(void *m);
+/* The next owner: calls this for each slot that has ever been in use, which is free from now on if it returns false. */
+void rds_store_each(bool (*is_in_use)(void *m, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the standby does as it becomes the owner: sockets, connections and messages as ulp/rds/keep.h has left them. */
+#ifndef ULP_RDS_TAKEOVER_H
+#define ULP_RDS_TAKEOVER_H
+
+#include "ulp/rds/node.h"
+
+/* The node is new. Returns 0 or a negative errno. */
+int rds_takeover(struct rds_node *n);
+
+#endif
