@@ -161,7 +161,7 @@ struct fab {
 	struct ut_list nodes;
 	uint32_t n_nodes, next_index;
 	struct ut_heap timers;
-	uint32_t region;		/* of addresses: see pks_address(); 0 without trunks */
+	uint32_t region;		/* of addresses: see addr_of(); 0 without trunks */
 	uint32_t spread_left;		/* links that the multicast packet under way may still cross */
 	struct ut_rng rng;		/* link faults */
 	struct fab_table *by_name, *by_guid;

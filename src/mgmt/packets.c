@@ -57,9 +57,7 @@ void pks_fini(struct pks *s)
 {
 	hop_free(s->hop);
 	s->hop = NULL;
-	free(s->far);
-	s->far = NULL;
-	s->n_far = s->cap_far = 0;
+	addr_far_free(&s->far);
 	ut_idtab_fini(&s->ports);
 }
 
@@ -79,53 +77,6 @@ int pks_add(struct pks *s, struct fab_port *port, struct pks_process *p)
 	return 0;
 }
 
-/* --- what goes by memory --- */
-
-static void tally_flow(struct pks_process *p, uint64_t flow, uint64_t packets, uint64_t words)
-{
-	uint16_t slid = (uint16_t)(flow >> 16);
-	struct fab_port *from = fab_port_has_lid(p->at->port, slid) ? p->at->port : fab_port_by_lid(p->pks->fabric, slid);
-	struct fab_route r;
-
-	if (!from)
-		return;
-	fab_route(from, (uint16_t)flow, flow >> 32 & 15, WIRE_PKEY_DEFAULT, &r);
-	if (r.verdict == FAB_PASSES)
-		fab_route_count(&r, flow >> 32 & 15, packets, words);
-}
-
-static bool has_room_for(struct pks_process *p, uint32_t n)
-{
-	void *v = n > p->n_tallied ? ut_realloc(p->tallied, n * sizeof(*p->tallied)) : p->tallied;
-
-	if (!v)
-		return false;
-	p->tallied = v;
-	for (; p->n_tallied < n; p->n_tallied++)
-		p->tallied[p->n_tallied] = (struct pks_tallied){ 0 };
-	return true;
-}
-
-/* The numbers come from the process: they move counters, whatever they are. */
-static void tally(struct pks_process *p)
-{
-	uint32_t n = p->tally ? atomic_load_explicit(&p->tally->n, memory_order_acquire) : 0;
-
-	if (n > PKT_FLOWS || !n || !has_room_for(p, n))
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct pkt_flow_count *c = &p->tally->v[i];
-		struct pks_tallied now = { atomic_load_explicit(&c->sum.packets, memory_order_relaxed),
-					   atomic_load_explicit(&c->sum.words, memory_order_relaxed) };
-
-		if (now.packets == p->tallied[i].packets && now.words == p->tallied[i].words)
-			continue;
-		tally_flow(p, atomic_load_explicit(&c->flow, memory_order_relaxed), now.packets - p->tallied[i].packets,
-			    now.words - p->tallied[i].words);
-		p->tallied[i] = now;
-	}
-}
-
 void pks_tally(struct pks *s)
 {
 	struct pks_process *p;
@@ -134,7 +85,7 @@ void pks_tally(struct pks *s)
 
 	while ((at = ut_idtab_next(&s->ports, &pos)))
 		ut_list_each(p, &at->processes, node)
-			tally(p);
+			tallied_count(&p->tallied, at->port);
 }
 
 void pks_remove(struct pks_process *p)
@@ -142,11 +93,8 @@ void pks_remove(struct pks_process *p)
 	struct pks_port *at = p->at;
 
 	if (at)
-		tally(p);
-	free(p->tallied);
-	p->tallied = NULL;
-	p->n_tallied = 0;
-	p->tally = NULL;
+		tallied_count(&p->tallied, at->port);
+	tallied_free(&p->tallied);
 	free(p->groups);
 	p->groups = NULL;
 	p->n_groups = p->cap = 0;
@@ -729,42 +677,6 @@ void pks_arrive(struct pks *s, struct fab_port *at, const uint8_t *packet, size_
 	}
 }
 
-static struct pks_far *find_far(const struct pks *s, uint32_t ip, uint64_t guid)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->n_far; i++)
-		if (ip ? s->far[i].ip == ip : s->far[i].guid == guid)
-			return &s->far[i];
-	return NULL;
-}
-
-int pks_far_add(struct pks *s, const struct pks_far *h)
-{
-	struct pks_far *old = find_far(s, 0, h->guid);
-
-	if (old) {
-		*old = *h;
-		return 0;
-	}
-	if (s->n_far == s->cap_far) {
-		uint32_t cap = s->cap_far ? 2 * s->cap_far : 16;
-		void *v = ut_realloc(s->far, cap * sizeof(*s->far));
-
-		if (!v)
-			return -ENOMEM;
-		s->far = v;
-		s->cap_far = cap;
-	}
-	s->far[s->n_far++] = *h;
-	return 0;
-}
-
-void pks_far_clear(struct pks *s)
-{
-	s->n_far = 0;
-}
-
 /* --- routes for senders that carry packets by other ways --- */
 
 static void answer_route(struct pks_process *p, const struct pkt_route *q)
@@ -788,62 +700,14 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 
-/* --- addresses: a host's first port has that of its number --- */
-
-uint32_t pks_address(const struct fab_node *n)
-{
-	uint32_t region = n->fabric->region;
-
-	if (n->type != FAB_CA || n->index >= (region ? PKS_REGION - 2 : 0x1fffe))
-		return 0;
-	return PKT_IP_FIRST + region * PKS_REGION + n->index + 1;
-}
-
-static const struct fab_port *by_address(const struct fab *f, uint32_t ip)
-{
-	const struct fab_node *n;
-
-	ut_list_each(n, &f->nodes, link)
-		if (ip && pks_address(n) == ip)
-			return fab_node_port(n, 1);
-	return NULL;
-}
-
-static struct pkt_peer peer_of(const struct fab_port *port)
-{
-	return (struct pkt_peer){ .ip = port->num == 1 ? pks_address(port->node) : 0, .lid = fab_port_lid(port), .guid = port->guid,
-				  .lmc = (uint16_t)wire_get_PORT_INFO_lmc(port->info),
-				  .prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
-}
-
-static void put_next(const struct fab_node *n, struct pkt_peer v[PKT_PEERS - 1])
-{
-	const struct ut_list *nodes = &n->fabric->nodes;
-	uint32_t i = 0;
-
-	for (const struct ut_list *at = n->link.next; at != nodes && i < PKT_PEERS - 1; at = at->next) {
-		const struct fab_node *next = ut_container(at, const struct fab_node, link);
-
-		if (pks_address(next))
-			v[i++] = peer_of(fab_node_port(next, 1));
-	}
-}
+/* --- questions about ports --- */
 
 static void answer_find(struct pks_process *p, const struct pkt_find *q)
 {
 	struct pkt_message m = { .head = pkt_head(PKT_FOUND) };
 	const struct iovec iov = { &m, pkt_length(PKT_FOUND) };
-	const struct fab *f = p->pks->fabric;
-	const struct fab_port *port = q->ip ? by_address(f, q->ip) : fab_port_by_guid(f, q->guid);
-	const struct pks_far *far = find_far(p->pks, q->ip, q->guid);
-	struct pkt_peer *v = m.u.found.v;
 
-	if (port) {
-		v[0] = peer_of(port);
-		put_next(port->node, v + 1);
-	} else if (far) {
-		v[0] = (struct pkt_peer){ .ip = far->ip, .lid = far->lid, .guid = far->guid, .prefix = far->prefix };
-	}
+	addr_find(p->pks->fabric, &p->pks->far, q, &m.u.found);
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 

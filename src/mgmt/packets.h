@@ -19,9 +19,11 @@
 #define MGMT_PACKETS_H
 
 #include "link/fabric/packets.h"
+#include "mgmt/addresses.h"
 #include "mgmt/carry.h"
 #include "mgmt/fabric.h"
 #include "mgmt/hop.h"
+#include "mgmt/tallied.h"
 #include "util/idtab.h"
 #include "util/list.h"
 
@@ -33,8 +35,6 @@
 #define PKS_NO_SLOT 0xffffu
 #define PKS_ROUTES 16u  /* kept for a process; a power of two */
 #define PKS_GROUPS_MAX 4096u /* of a process */
-#define PKS_REGION 2048u /* addresses of a fabric process that has trunks */
-#define PKS_REGIONS 64u  /* 0: without trunks, all addresses */
 
 struct pks_process;
 
@@ -49,23 +49,12 @@ struct pks_ops {
 	void (*depart)(void *ctx, struct fab_port *trunk, const uint8_t *packet, size_t len);
 };
 
-/* A host in the fabric process at the other end of a trunk: its first port. */
-struct pks_far {
-	uint32_t ip;              /* host order */
-	uint16_t lid;
-	uint64_t guid, prefix;
-};
-
 /* An end port of the model that has processes. */
 struct pks_port {
 	struct fab_port *port;
 	struct ut_list processes;
 	struct pks_process *slots[PKT_SLOTS];
 	struct pks_process *turn; /* gets the next request that names no process */
-};
-
-struct pks_tallied {
-	uint64_t packets, words;
 };
 
 struct pks_kept {
@@ -95,9 +84,7 @@ struct pks_process {
 	uint8_t (*groups)[16];
 	uint32_t n_groups, cap;
 	struct pks_counts counts;
-	const struct pkt_tally *tally; /* of its adapter, which is not trusted; NULL: none */
-	struct pks_tallied *tallied;   /* of its flows, what ports have counted */
-	uint32_t n_tallied;
+	struct tallied tallied;   /* what its adapter says that goes by memory */
 	struct pks_kept kept[PKS_ROUTES];
 	/* Packets that have come hop by hop in this pks_run(), for one message. */
 	struct ut_list waiting;   /* pks.waiting while there are some */
@@ -116,13 +103,8 @@ struct pks {
 	struct ut_list waiting;   /* processes for which packets wait */
 	struct ut_idtab ports;    /* struct pks_port, by number of node and port; those with processes */
 	struct pks_process stranger; /* has sent what comes over trunks; it is on no list */
-	struct pks_far *far;
-	uint32_t n_far, cap_far;
+	struct addr_far far;
 };
-
-/* The IPv4 address of a host's first port, in host order; 0 of other nodes. Those of two fabric processes that a trunk joins
- * differ: the model has a region of addresses of its own (fab.region). */
-uint32_t pks_address(const struct fab_node *n);
 
 /* Returns 0 or -ENOMEM. */
 int pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx, bool is_hopping);
@@ -146,9 +128,6 @@ void pks_tally(struct pks *s);
 int pks_receive(struct pks_process *p, const void *msg, size_t len);
 /* A packet, LRH to ICRC, has come by this port, over a trunk. */
 void pks_arrive(struct pks *s, struct fab_port *at, const uint8_t *packet, size_t len);
-/* What the other end of a trunk says of its hosts: adds one or changes it, or forgets them all. -ENOMEM: it is not known. */
-int pks_far_add(struct pks *s, const struct pks_far *h);
-void pks_far_clear(struct pks *s);
 /* A datagram for QP1 that the model's agents have not consumed: connection management of another fabric process. Returns
  * true if a process of the port got it. */
 bool pks_deliver(struct pks *s, struct fab_port *port, const struct mad *m);

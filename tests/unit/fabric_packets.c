@@ -419,7 +419,7 @@ static void by_memory(void)
 	from = fabstar_port(&w.star, 0);
 	to = fabstar_port(&w.star, 1);
 	CHECK(t);
-	w.seat[0]->p.tally = t;
+	w.seat[0]->p.tallied.seg = t;
 	t->v[0].flow = pkt_flow(fabstar_lid(0), fabstar_lid(1), 3);
 	t->v[0].sum.packets = 5;
 	t->v[0].sum.words = 70;
@@ -525,13 +525,13 @@ static void over_trunks(void)
 /* Addresses of hosts behind a trunk; those of the own hosts come from a region of their own. */
 static void far_hosts(void)
 {
-	const struct pks_far far = { .ip = PKT_IP_FIRST + 7 * PKS_REGION + 3, .lid = FAR_LID, .guid = 0x77, .prefix = 0xfe80ull << 48 };
+	const struct pkt_peer far = { .ip = PKT_IP_FIRST + 7 * ADDR_REGION + 3, .lid = FAR_LID, .guid = 0x77, .prefix = 0xfe80ull << 48 };
 	struct pkt_message q = { .head = pkt_head(PKT_FIND), .u.find.ip = far.ip }, a;
 	struct world w;
 
 	world_open(&w);
 	w.star.f->region = 5;
-	CHECK(pks_address(w.star.host[0]) > PKT_IP_FIRST + 5 * PKS_REGION && pks_address(w.star.host[0]) < PKT_IP_FIRST + 6 * PKS_REGION);
+	CHECK(addr_of(w.star.host[0]) > PKT_IP_FIRST + 5 * ADDR_REGION && addr_of(w.star.host[0]) < PKT_IP_FIRST + 6 * ADDR_REGION);
 	for (int known = 0; known < 2; known++) {
 		struct seat *s = w.seat[0];
 
@@ -539,11 +539,11 @@ static void far_hosts(void)
 		CHECK(pks_receive(&s->p, &q, pkt_length(PKT_FIND)) == 0 && s->n == 1);
 		memcpy(&a, s->got[0], pkt_length(PKT_FOUND));
 		CHECK(a.head.type == PKT_FOUND && a.u.found.v[0].guid == (known ? far.guid : 0) && a.u.found.v[0].lid == (known ? FAR_LID : 0));
-		CHECK(pks_far_add(&w.pks, &far) == 0);
+		CHECK(addr_far_add(&w.pks.far, &far) == 0);
 	}
-	CHECK(w.pks.n_far == 1);
-	pks_far_clear(&w.pks);
-	CHECK(w.pks.n_far == 0);
+	CHECK(w.pks.far.n == 1);
+	addr_far_clear(&w.pks.far);
+	CHECK(w.pks.far.n == 0);
 	world_close(&w);
 }
 
@@ -559,7 +559,7 @@ static void next_hosts(void)
 		struct seat *s = w.seat[0];
 
 		s->n = 0;
-		q.u.find = (struct pkt_find){ .ip = n % 2 ? 0 : pks_address(w.star.host[n]),
+		q.u.find = (struct pkt_find){ .ip = n % 2 ? 0 : addr_of(w.star.host[n]),
 					      .guid = n % 2 ? fabstar_port(&w.star, n)->guid : 0 };
 		CHECK(pks_receive(&s->p, &q, pkt_length(PKT_FIND)) == 0 && s->n == 1);
 		memcpy(&one, s->got[0], pkt_length(PKT_FOUND));

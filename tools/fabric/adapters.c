@@ -374,7 +374,7 @@ static int begin(struct ad_process *p, const void *bytes, size_t len, int fd)
 	r = m.head.type == PKT_HELLO ? greet(p, &m.u.hello) : -EPROTO;
 	if (r == 0 && fd >= 0)
 		p->tally = shm_seg_map_whole(fd, sizeof(*p->tally));
-	p->p.tally = p->tally;
+	p->p.tallied.seg = p->tally;
 	return r;
 }
 
@@ -563,14 +563,14 @@ void ad_arrive(struct ad *a, struct fab_port *port, const uint8_t *packet, size_
 	pks_arrive(&a->pks, port, packet, len);
 }
 
-void ad_far_add(struct ad *a, const struct pks_far *h)
+void ad_far_add(struct ad *a, const struct pkt_peer *h)
 {
-	pks_far_add(&a->pks, h);
+	addr_far_add(&a->pks.far, h);
 }
 
 void ad_far_clear(struct ad *a)
 {
-	pks_far_clear(&a->pks);
+	addr_far_clear(&a->pks.far);
 }
 
 void ad_counts(const struct ad *a, struct ad_counts *ret)

@@ -27,7 +27,7 @@ struct fab;
 struct fab_node;
 struct fab_port;
 struct mad;
-struct pks_far;
+struct pkt_peer;
 
 /* Listens in the fabric's directory. is_hopping: as that of mgmt/packets.h. Returns 0 or a negative errno. */
 int ad_open(const char *dir, struct fab *f, bool is_hopping, struct ad **ret);
@@ -49,8 +49,8 @@ void ad_node_gone(struct ad *a, struct fab_node *n);
 void ad_on_depart(struct ad *a, void (*depart)(void *ctx, struct fab_port *port, const uint8_t *packet, size_t len), void *ctx);
 /* A packet has come over a trunk, by this port. */
 void ad_arrive(struct ad *a, struct fab_port *port, const uint8_t *packet, size_t len);
-/* Hosts behind trunks: see pks_far_add(). */
-void ad_far_add(struct ad *a, const struct pks_far *h);
+/* Hosts behind trunks: see addr_far_add(). */
+void ad_far_add(struct ad *a, const struct pkt_peer *h);
 void ad_far_clear(struct ad *a);
 /* A datagram for QP1 that no agent has. Returns true if a process of the port has got it. */
 bool ad_deliver(struct ad *a, struct fab_port *port, const struct mad *m);

@@ -264,7 +264,7 @@ static int cmd_find(struct serve *s, int n, char **words, FILE *out)
 		return 1;
 	fprintf(out, "%s\n", node->name);
 	if (s->has_hosts)
-		fprintf(out, "hosts %u\n", pks_address(node));
+		fprintf(out, "hosts %u\n", addr_of(node));
 	return 0;
 }
 

@@ -211,7 +211,7 @@ static void put_host(uint8_t *at, const struct fab_node *n)
 {
 	const struct fab_port *p = &n->ports[1];
 
-	wire_put32(at, pks_address(n));
+	wire_put32(at, addr_of(n));
 	wire_put16(at + 4, fab_port_lid(p));
 	wire_put64(at + 6, p->guid);
 	wire_put64(at + 14, wire_get_PORT_INFO_gid_prefix(p->info));
@@ -225,7 +225,7 @@ static void tell_hosts(struct trunks *t)
 
 	t->generation = t->fabric->generation;
 	ut_list_each(n, &t->fabric->nodes, link) {
-		if (!pks_address(n) || !fab_port_lid(&n->ports[1]))
+		if (!addr_of(n) || !fab_port_lid(&n->ports[1]))
 			continue;
 		put_host(body + len, n);
 		len += HOST_LEN;
@@ -248,7 +248,7 @@ static void take_hosts(struct trunks *t, const uint8_t *body, size_t n)
 	if (body[1])
 		ad_far_clear(t->adapters);
 	for (at = 2; at + HOST_LEN <= n; at += HOST_LEN) {
-		struct pks_far h = { .ip = wire_get32(body + at), .lid = wire_get16(body + at + 4),
+		struct pkt_peer h = { .ip = wire_get32(body + at), .lid = wire_get16(body + at + 4),
 				     .guid = wire_get64(body + at + 6), .prefix = wire_get64(body + at + 14) };
 
 		if (h.ip && h.guid)

@@ -18,7 +18,7 @@
 #include "control.h"
 #include "generate.h"
 #include "hosts.h"
-#include "mgmt/packets.h"
+#include "mgmt/addresses.h"
 #include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "run.h"
@@ -180,7 +180,7 @@ static uint32_t region_of(const struct up_wish *w)
 	}
 	for (; *at; at++)
 		h = (h ^ (uint8_t)*at) * 16777619u;
-	return 1 + h % (PKS_REGIONS - 1);
+	return 1 + h % (ADDR_REGIONS - 1);
 }
 
 static int build(struct fab *f, const struct up_wish *w)
