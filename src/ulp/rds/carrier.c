@@ -13,11 +13,19 @@
 #include "ulp/rds/store.h"
 #include "ulp/rds/takeover.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #define IDLE_MS 2000                    /* without a socket */
 #define LINGER_MS 10000                 /* the same, with messages of programs that have gone */
 #define ROUND_MS 500
+
+/* To be ended on purpose is no death: the standby goes, too. */
+static void terminate(int sig)
+{
+	rds_standby_dismiss();
+	_exit(0);
+}
 
 int main(void)
 {
@@ -31,6 +39,7 @@ int main(void)
 		return 1;
 	rds_message_memory(rds_store_get, rds_store_put);
 	takes_over = rds_standby_fork();
+	signal(SIGTERM, terminate);
 	if (rds_node_init(&node) || (takes_over && rds_takeover(&node)) || rds_serve(&node, RDS_LISTEN_FD))
 		return 1;
 	left_at = ulp_now_ms();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/standby.h"
 
+#include "ulp/clock.h"
 #include "ulp/rds/record.h"
 
 #include <errno.h>
@@ -11,6 +12,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define DEATHS_MOST 50                  /* of owners within so many milliseconds: the next one would die, too */
+#define DEATHS_MS 10000
 
 enum { KEEP = 1, DROP, DISMISS };
 
@@ -90,6 +94,18 @@ static bool stand_by(void)
 	}
 }
 
+static bool die_in_a_row(void)
+{
+	static int64_t since;
+	static unsigned deaths;
+
+	if (ulp_now_ms() - since > DEATHS_MS) {
+		since = ulp_now_ms();
+		deaths = 0;
+	}
+	return ++deaths > DEATHS_MOST;
+}
+
 bool rds_standby_fork(void)
 {
 	bool takes_over = false;
@@ -114,6 +130,8 @@ bool rds_standby_fork(void)
 		pair_fd = sv[1];
 		prctl(PR_SET_NAME, "rds-standby");
 		takes_over = stand_by();
+		if (die_in_a_row())
+			_exit(1);
 		prctl(PR_SET_NAME, "dapple-rds");
 		close(pair_fd);
 		pair_fd = -1;

@@ -8,7 +8,7 @@
  *   killed        --end of the socket pair-->        owner; forks the next standby, then opens its adapters
  *
  * It has no thread, and has not called verbs: the fork() is one of a process with one thread. If the standby itself is killed, the owner goes on
- * without one.
+ * without one. If owners die one right after the other - of what they find in the memory - the last standby goes, too. SIGTERM ends both.
  */
 #ifndef ULP_RDS_STANDBY_H
 #define ULP_RDS_STANDBY_H
