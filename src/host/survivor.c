@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define PEER_WATCHES_MAX 64u        /* each costs a descriptor and a mapping */
+#define PEER_WATCHES_MAX 64u        /* each costs two descriptors */
 #define RECORD_BYTES (4u << 20)
 #define KEEPERS 2
 #define SEND_TRIES 20
@@ -31,7 +31,8 @@ struct host_peer_watch {
 	struct ut_list node;   /* host.peer_watches, or dead */
 	uint8_t addr[16];
 	uint8_t slot;
-	const void *map;
+	int records;           /* read once it has died: what is read by a call can be recorded and replayed */
+	void *copy;            /* NULL before */
 	size_t len;
 };
 
@@ -117,9 +118,10 @@ void host_entrust(struct host *h, int fd)
 static void drop(struct host *h, struct host_peer_watch *w)
 {
 	host_unwatch(h, &w->port);
-	shm_seg_unmap(w->map, w->len);
+	ut_close_fd(&w->records);
 	ut_list_del(&w->node);
 	h->n_peer_watches--;
+	free(w->copy);
 	free(w);
 }
 
@@ -146,18 +148,18 @@ static void died(struct host *h, struct host_port *p, uint32_t events)
 
 static const struct host_port_kind watch_port = { .events = EPOLLIN, .ready = died };
 
+/* Takes both descriptors, unless it returns NULL. */
 static struct host_peer_watch *watch_new(struct host *h, struct host_addr *a, unsigned slot,
 					 int pidfd, int records)
 {
-	struct host_peer_watch *w = h->n_peer_watches < PEER_WATCHES_MAX ? ut_zalloc(sizeof(*w)) : NULL;
+	off_t size = shm_seg_size(records);
+	bool fits = size > 0 && size <= (off_t)RECORD_BYTES && h->n_peer_watches < PEER_WATCHES_MAX;
+	struct host_peer_watch *w = fits ? ut_zalloc(sizeof(*w)) : NULL;
 
 	if (!w)
 		return NULL;
-	w->map = shm_seg_map(records, 1, RECORD_BYTES, &w->len);
-	if (!w->map) {
-		free(w);
-		return NULL;
-	}
+	w->records = records;
+	w->len = (size_t)size;
 	w->slot = (uint8_t)slot;
 	memcpy(w->addr, a->addr, 16);
 	w->port = (struct host_port){ .kind = &watch_port, .fd = pidfd };
@@ -179,15 +181,23 @@ void host_records_take(void *host, struct host_addr *a, const struct host_messag
 	h->fds[0] = -1; /* now the watch's */
 	w = UT_SYS(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == -EBADF
 		    ? NULL : watch_new(h, a, m->slot, pidfd, records);
-	ut_close_fd(&h->fds[1]); /* the mapping is enough */
 	if (!w) {
+		ut_close_fd(&h->fds[1]);
 		ut_close_fd(&pidfd);
 		ut_debug("the connection records of slot %u are refused", m->slot);
 		return;
 	}
+	h->fds[1] = -1; /* likewise */
 	ut_list_add_tail(&h->peer_watches, &w->node);
 	if (host_watch(h, &w->port) < 0)
 		drop(h, w);
+}
+
+/* Returns false without memory, or if the descriptor gives less than it said. */
+static bool read_records(struct host_peer_watch *w)
+{
+	w->copy = ut_zalloc(w->len);
+	return w->copy && UT_SYS(SYS_pread64, w->records, w->copy, w->len, 0L) == (long)w->len;
 }
 
 const void *host_dead_peer(struct host *h, uint8_t ret_addr[16], size_t *ret_len)
@@ -196,12 +206,14 @@ const void *host_dead_peer(struct host *h, uint8_t ret_addr[16], size_t *ret_len
 
 	if (h->told)
 		drop(h, h->told);
-	h->told = w = ut_list_first(&h->dead, struct host_peer_watch, node);
+	while ((w = ut_list_first(&h->dead, struct host_peer_watch, node)) && !read_records(w))
+		drop(h, w);
+	h->told = w;
 	if (!w)
 		return NULL;
 	memcpy(ret_addr, w->addr, 16);
 	*ret_len = w->len;
-	return w->map;
+	return w->copy;
 }
 
 void host_peer_watches_drop(struct host *h, const struct host_addr *a)
