@@ -2,9 +2,12 @@
 /* Mistakes with buffers and regions. */
 #include "world.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 CASE(send_source_changed)
@@ -259,4 +262,66 @@ CASE(fork_with_regions)
 	if (child == 0)
 		_exit(0);
 	waitpid(child, NULL, 0);
+}
+
+/* A value whose octets may come before those of the rest of the message. */
+static void *write_late(void *arg)
+{
+	struct ibv_send_wr wr = world_remote(IBV_WR_RDMA_WRITE);
+	clockid_t clock = *(clockid_t *)arg;
+	struct timespec used = { 0 };
+
+	while (used.tv_sec < 3 && !clock_gettime(clock, &used))
+		sched_yield();
+	ibv_post_send(w.qp, &wr, &w.bad_send);
+	world_reap(w.cq);
+	return NULL;
+}
+
+/* Lets the peer's Write come once this thread has used its processor for three seconds. */
+static pthread_t begin_late_write(void)
+{
+	static clockid_t clock;
+	pthread_t t;
+
+	world_pair();
+	memset(w.buf, 1, 64);
+	memset(w.buf + ROOM / 2, 0, 64);
+	pthread_getcpuclockid(pthread_self(), &clock);
+	if (pthread_create(&t, NULL, write_late, &clock))
+		abort();
+	return t;
+}
+
+CASE(polls_last_octet)
+{
+	volatile char *last = w.buf + ROOM / 2 + 63;
+	pthread_t t = begin_late_write();
+
+	while (!*last); /* wrong: polled-memory */
+	pthread_join(t, NULL);
+}
+
+/* Long work on memory that a peer may write is none. */
+static void add_up(void)
+{
+	volatile unsigned sum = 0;
+	struct timespec used = { 0 };
+
+	while (used.tv_sec < 1) {
+		for (int i = 0; i < ROOM; i++)
+			sum += (unsigned char)w.buf[i];
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	}
+}
+
+CASE(polls_word_behind_work)
+{
+	volatile uint32_t *words = (volatile uint32_t *)(w.buf + ROOM / 2);
+	pthread_t t;
+
+	add_up();
+	t = begin_late_write();
+	while (words[15] == 0); /* wrong: polled-memory */
+	pthread_join(t, NULL);
 }

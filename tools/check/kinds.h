@@ -50,6 +50,7 @@ K(FORK,             "fork-without-support",    "ibv_fork_init(3): without it for
 K(GRH_ROOM,         "no-room-for-grh",         "ibv_post_recv(3): the first 40 octets of a UD receive are for the GRH", "post 40 octets more than the message has") \
 K(DAT_FREED,        "dat-handle-freed",        "DAT 2.0: a handle ends when its object is freed", "set the handle to DAT_HANDLE_NULL behind the call that frees it") \
 K(EVD_SHORT,        "evd-too-short",           "DAT 2.0, dat_evd_create(): events beyond its length are lost with their connection", "create it for as many events as requests may complete, or dequeue before the next post") \
+K(POLLED,           "polled-memory",           "IBTA 9.5: the order in which octets of a Write come to memory is not defined until a completion tells of it", "let the peer send behind its Write, or use a Write with immediate data, and wait for that completion") \
 K(LEAK,             "leaked",                  "an object lives until it is destroyed", "destroy it before the program ends")
 
 enum check_kind {

@@ -89,6 +89,7 @@ struct check_region {
 	unsigned access;
 	unsigned in_flight;
 	bool stale, plain; /* its memory was freed; it is memory of the process */
+	bool polled;       /* reported */
 };
 
 struct check_record {
@@ -172,6 +173,11 @@ void check_device_atomic(const struct check_site *site);
 /* --- transition.c: reports what is wrong in a call of ibv_modify_qp() --- */
 
 void check_transition(struct ibv_qp *qp, const struct ibv_qp_attr *a, int mask, enum ibv_qp_state from, const struct check_site *site);
+
+/* --- spin.c --- */
+
+/* Watches from now on for threads that poll memory of regions. check_lock not held. */
+void check_spin_begin(void);
 
 /* --- data.c --- */
 

@@ -208,6 +208,8 @@ static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t io
 	r->mr = (struct check_region){ .pd = mr->pd, .addr = iova, .length = length, .lkey = mr->lkey, .access = access,
 				       .plain = iova == (uintptr_t)addr && length < UINT64_MAX / 2 /* implicit ODP */ };
 	pthread_mutex_unlock(&check_lock);
+	if (access & IBV_ACCESS_REMOTE_WRITE)
+		check_spin_begin();
 }
 
 EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
