@@ -42,6 +42,22 @@ replays 5 order.record.2 3
 [ "$(stat -c %a order.record.1)" = 600 ] || fault "others can read the record of a child: $(stat -c %a order.record.1)"
 [ ! -e order.record.3 ] || fault "a record of no process"
 
+# Under a debugger: where it crashes, and in a child, which is no process there.
+# debug FILE COMMAND...
+debug() {
+	f=$1
+	shift
+	printf '%s\n' 'set pagination off' 'set confirm off' "$@" | timeout 200 "$DAPPLE" replay --gdb "$f" >"$work/out" 2>&1
+}
+if command -v gdb >/dev/null; then
+	debug abort.record continue bt
+	has "SIGABRT"; has " main ("
+	debug order.record.1 'break _exit' continue bt delete continue
+	has "Breakpoint"; has " run_child ("; has "exited with code 07"
+else
+	echo "skipped: gdb is not installed"
+fi
+
 # family FILE OUTPUT: all records of a run; what they print together is what the run has printed, line by line.
 family() {
 	rm -f replayed

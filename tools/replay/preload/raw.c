@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "raw.h"
 
-/* rp_restorer has no unwind table: unwinders know it by its instructions, as they know libc's, and gdb by the name of that,
- * too. The range is compared with
- * the address behind the call, so that it ends behind the last return. */
+/* rp_restorer() has no unwind table: unwinders know it by its instructions, as they know libc's, and gdb by the name of that alone,
+ * so that it has no other. The range is compared with the address behind the call, so that it ends behind the last return. */
 __asm__(".text\n"
-	".globl rp_raw_begin, rp_raw_end, rp_raw, rp_restorer, rp_sigreturn\n"
-	".hidden rp_raw_begin, rp_raw_end, rp_raw, rp_restorer, rp_sigreturn\n"
+	".globl rp_raw_begin, rp_raw_end, rp_raw, __restore_rt, rp_sigreturn\n"
+	".hidden rp_raw_begin, rp_raw_end, rp_raw, __restore_rt, rp_sigreturn\n"
 	".balign 16\n"
 	"rp_raw_begin:\n"
 	".type rp_raw, @function\n"
@@ -32,13 +31,10 @@ __asm__(".text\n"
 	".size rp_sigreturn, .-rp_sigreturn\n"
 	".balign 16\n"
 	"	nop\n"
-	".type rp_restorer, @function\n"
-	"rp_restorer:\n"
 	".type __restore_rt, @function\n"
 	"__restore_rt:\n"
 	"	mov $15, %rax\n"
 	"	syscall\n"
 	"	hlt\n"
 	".size __restore_rt, .-__restore_rt\n"
-	".size rp_restorer, .-rp_restorer\n"
 	"rp_raw_end:\n");

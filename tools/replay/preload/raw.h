@@ -16,7 +16,7 @@ extern const char rp_raw_begin[], rp_raw_end[];
 long rp_raw(long nr, long a, long b, long c, long d, long e, long f);
 
 /* The return from a signal handler, for sigaction's sa_restorer. */
-void rp_restorer(void);
+void rp_restorer(void) __asm__("__restore_rt");
 
 /* Returns from the signal whose frame is at the stack pointer sp. */
 _Noreturn void rp_sigreturn(uint64_t sp);
