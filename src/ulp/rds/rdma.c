@@ -25,6 +25,7 @@
 #define RETRY_MOST_MS 1000
 #define SAY_AFTER_MS 5000
 #define LIMIT_MS 10000                  /* of an attempt */
+#define CROSS_MS 500                    /* requests of both ends that cross are this far apart at most */
 #define LIMIT_OF_CHOICE_MS 2000         /* the same, where TCP may do */
 
 struct rds_rdma *rds_rdma_of(const struct rds_conn *c)
@@ -101,7 +102,7 @@ static void say_unreached(struct rds_rdma *r)
  */
 static bool has_work(const struct rds_rdma *r)
 {
-	return rds_flow_next(&r->c.flow) || (r->c.has_stood && rds_addr_order(&r->c.local, &r->c.peer) < 0);
+	return r->taken_over || rds_flow_next(&r->c.flow) || (r->c.has_stood && rds_addr_order(&r->c.local, &r->c.peer) < 0);
 }
 
 /* Ends that refuse each other have to be late by different times. */
@@ -200,7 +201,8 @@ void rds_rdma_stand(struct rds_rdma *r)
 {
 	r->state = RDS_RDMA_UP;
 	r->c.has_stood = r->c.map_due = true;
-	r->has_said = false;
+	r->has_said = r->taken_over = false;
+	r->up_since = ulp_now_ms();
 	r->down_since = 0;
 	r->retry_ms = RETRY_MS;
 	rds_timer_stop(&r->limit);
@@ -267,13 +269,15 @@ static bool is_same(const struct rsp_addr *a, const struct rsp_addr *b)
 
 /*
  * Both have requested a connection: that of the smaller address counts, unless the peer is Linux, which says no generation and
- * refuses every request while its own is under way.
+ * refuses every request while its own is under way. A request that comes later is of a peer that has lost the connection: one whose
+ * owner was killed, which this end would notice only when a packet has been sent often enough.
  */
 static bool is_outdone(const struct rds_rdma *r)
 {
 	if (r->c.has_stood && !r->c.flow.peer_generation)
 		return false;
-	return (r->state == RDS_RDMA_RESOLVING || r->state == RDS_RDMA_CONNECTING || (r->state == RDS_RDMA_UP && r->active)) &&
+	return (r->state == RDS_RDMA_RESOLVING || r->state == RDS_RDMA_CONNECTING ||
+		(r->state == RDS_RDMA_UP && r->active && ulp_now_ms() - r->up_since < CROSS_MS)) &&
 	       rds_addr_order(&r->c.local, &r->c.peer) < 0;
 }
 
@@ -370,13 +374,14 @@ static void leave(struct rds_conn *c)
 	lose(rds_rdma_of(c));
 }
 
-/* The connection is made anew: nothing of it is kept. */
+/* The connection is made anew, at once: nothing of it is kept. */
 static void keep(const struct rds_conn *c, struct rds_conn_state *state)
 {
 }
 
 static void take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
 {
+	rds_rdma_of(c)->taken_over = c->has_stood;
 	kick(c);
 }
 

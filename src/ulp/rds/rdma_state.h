@@ -32,7 +32,9 @@ struct rds_rdma {
 	enum rds_rdma_state state;
 	bool active;                    /* this end has requested the connection */
 	bool broke;                     /* the peer broke a rule: nothing more of it counts */
+	bool taken_over;                /* the peer's connection was with the owner before, and it may not know yet that this has ended */
 	bool has_said;                  /* a sentence on the peer that is not reached */
+	int64_t up_since;
 	int64_t down_since;             /* the first attempt that failed; 0: none has */
 	struct rds_watch events, completions;
 	struct rds_timer retry, limit, ending;
