@@ -20,7 +20,7 @@ NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-kernel check-kernel-full check-full soak fuzz bench bench-docs install deb dist clean help deps
+.PHONY: all demo check check-kernel check-kernel-full check-kernel-long check-full soak fuzz bench bench-docs install deb dist clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -61,6 +61,11 @@ check-kernel-full: deps all
 	-@packaging/deps kernel
 	@$(TESTS) $(BUILD) --suite kernel-full
 
+# Compiles a kernel with KASAN and lockdep, once.
+check-kernel-long: deps all
+	-@packaging/deps kernel
+	@$(TESTS) $(BUILD) --suite kernel-long
+
 # The second command runs the benchmarks without a peer in the first: DAT, connections, the kernel's
 # drivers in guests.
 bench: all
@@ -100,6 +105,7 @@ help:
 	@echo 'make fuzz          each fuzz target for FUZZ_MINUTES=10, and which lines of its room it reaches;'
 	@echo '                   FUZZ="shm streams" runs these'
 	@echo 'make check-kernel-full  every operation against rdma_rxe and siw in guests (at most 25 minutes)'
+	@echo 'make check-kernel-long  kDAPL in a kernel with KASAN and lockdep, and 100,000 iterations (hours)'
 	@echo 'make bench         Dapple and its peers side by side, as ratios, into $(BUILD)/bench/ (BENCH=--quick:'
 	@echo '                   2 minutes); then the longer benchmarks'
 	@echo 'make bench-docs    its first part, and docs/performance.md from the results'
