@@ -5,6 +5,7 @@
 #include "host/owners.h"
 #include "host/service.h"
 #include "host/slot.h"
+#include "util/rights.h"
 #include "util/syscall.h"
 
 #include <errno.h>
@@ -65,36 +66,14 @@ int host_send_fds(struct host *h, struct host_addr *a, struct host_dest to,
 
 /* --- descriptors --- */
 
-static void take(const struct cmsghdr *c, int *to, unsigned n)
-{
-	size_t have = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-	for (size_t i = 0; i < have; i++) {
-		int fd;
-
-		memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-		if (i < n && to[i] < 0)
-			to[i] = fd;
-		else
-			ut_close_fd(&fd);
-	}
-}
-
 void host_fds_take(struct msghdr *m, int *to, unsigned n)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			take(c, to, n);
+	ut_rights_take(m, to, n);
 }
 
 void host_fds_put(struct msghdr *m, const int *fds, unsigned n)
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+	ut_rights_put(m, fds, n);
 }
 
 /* A name with a tag has a slash more. */

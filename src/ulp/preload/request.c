@@ -2,6 +2,8 @@
 /* Messages with descriptors between a program and the carrier. */
 #include "ulp/preload/request.h"
 
+#include "util/rights.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,23 +23,12 @@ int rsp_request_send(int sock, const struct rsp_request *q, const int *fds, int 
 	if (nr) {
 		m.msg_control = c.room;
 		m.msg_controllen = CMSG_SPACE((size_t)nr * sizeof(int));
-		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
-		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
-		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN((size_t)nr * sizeof(int));
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fds, (size_t)nr * sizeof(int));
+		ut_rights_put(&m, fds, (unsigned)nr);
 	}
 	do {
 		n = sendmsg(sock, &m, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
-}
-
-static void take(struct msghdr *m, int fds[2])
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	}
 }
 
 int rsp_request_recv(int sock, struct rsp_request *ret, int fds[2])
@@ -54,6 +45,6 @@ int rsp_request_recv(int sock, struct rsp_request *ret, int fds[2])
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	take(&m, fds);
+	ut_rights_take(&m, fds, 2);
 	return n == sizeof(*ret) && !(m.msg_flags & MSG_CTRUNC) ? 0 : -EPROTO;
 }

@@ -4,6 +4,8 @@
  */
 #include "ulp/rds/record.h"
 
+#include "util/rights.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,30 +26,9 @@ int rds_pass(int sock, struct iovec *iov, int nr, int fd, int flags)
 	if (fd >= 0) {
 		m.msg_control = c.room;
 		m.msg_controllen = sizeof(c.room);
-		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
-		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
-		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(fd));
+		ut_rights_put(&m, &fd, 1);
 	}
 	return syscall(SYS_sendmsg, sock, &m, flags | MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-/* Keeps one descriptor and closes the others, which a sender may add as it likes. */
-static void take_fds(struct msghdr *m, int *ret_fd)
-{
-	int fd;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t at = 0; at + sizeof(fd) <= c->cmsg_len - CMSG_LEN(0); at += sizeof(fd)) {
-			memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
-			if (*ret_fd < 0)
-				*ret_fd = fd;
-			else
-				close(fd);
-		}
-	}
 }
 
 ssize_t rds_take(int sock, struct iovec *iov, int nr, int *ret_fd, int flags, int *ret_flags)
@@ -61,7 +42,7 @@ ssize_t rds_take(int sock, struct iovec *iov, int nr, int *ret_fd, int flags, in
 	*ret_fd = -1;
 	if (n < 0)
 		return -err;
-	take_fds(&m, ret_fd);
+	ut_rights_take(&m, ret_fd, 1);
 	*ret_flags = m.msg_flags;
 	return n;
 }
