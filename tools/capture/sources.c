@@ -15,13 +15,21 @@
 #define RECORD_ROOM (OBS_HEADER + 16 + OBS_COPY + 65536)
 #define BUCKETS (1u << 16)
 #define KEY_BYTES 48u
+#define LATE_MOST (1u << 16) /* a power of two */
 
-/* A record that waits for that of the other end. */
+/* A record without that of the other end. */
 struct half {
 	struct half *next;
 	uint64_t key, pos; /* pos: in the source's stream of entries */
 	struct source *src;
 	bool out;
+	bool given;        /* it has waited long enough: its entry is gone */
+};
+
+/* A half that was given. */
+struct late {
+	uint64_t key, pos, time;
+	const struct source *src;
 };
 
 struct sources {
@@ -29,6 +37,8 @@ struct sources {
 	struct source *v[SOURCES_MAX];
 	int n;
 	struct half *halves[BUCKETS], *spare;
+	struct late late[LATE_MOST]; /* by the time of giving, from late_first on */
+	uint32_t late_first, late_n;
 	struct ut_ticks_clock clock;
 	uint8_t bytes[RECORD_ROOM];
 };
@@ -178,13 +188,13 @@ static struct half **bucket(struct sources *s, uint64_t key)
 	return &s->halves[(key ^ key >> 32) % BUCKETS];
 }
 
-/* Returns the oldest record of the other end, taken out of the table, or NULL. */
+/* Returns the oldest record of the other end that still waits, or else the oldest one, taken out of the table; or NULL. */
 static struct half *other_half(struct sources *s, uint64_t key, bool out)
 {
 	struct half **found = NULL, *h;
 
 	for (struct half **at = bucket(s, key); *at; at = &(*at)->next)
-		if ((*at)->key == key && (*at)->out != out)
+		if ((*at)->key == key && (*at)->out != out && (!found || (*found)->given || !(*at)->given))
 			found = at; /* the newest is first */
 	if (!found)
 		return NULL;
@@ -207,17 +217,41 @@ static void keep_half(struct sources *s, struct source *src, uint64_t key, uint6
 	*at = h;
 }
 
-static void drop_half(struct sources *s, const struct source *src, uint64_t key, uint64_t pos)
+/* NULL: it was taken out of the table. */
+static struct half **find_half(struct sources *s, const struct source *src, uint64_t key, uint64_t pos)
 {
 	for (struct half **at = bucket(s, key); *at; at = &(*at)->next)
-		if ((*at)->pos == pos && (*at)->src == src) {
-			struct half *h = *at;
+		if ((*at)->pos == pos && (*at)->src == src)
+			return at;
+	return NULL;
+}
 
-			*at = h->next;
-			h->next = s->spare;
-			s->spare = h;
-			return;
-		}
+/* Forgets the oldest of those that were given. */
+static void drop_late(struct sources *s)
+{
+	const struct late *l = &s->late[s->late_first];
+	struct half **at = find_half(s, l->src, l->key, l->pos), *h;
+
+	s->late_first = (s->late_first + 1) % LATE_MOST;
+	s->late_n--;
+	if (!at)
+		return;
+	h = *at;
+	*at = h->next;
+	h->next = s->spare;
+	s->spare = h;
+}
+
+static void give_half(struct sources *s, const struct source *src, uint64_t key, uint64_t pos, uint64_t now)
+{
+	struct half **at = find_half(s, src, key, pos);
+
+	if (!at)
+		return;
+	(*at)->given = true;
+	if (s->late_n == LATE_MOST)
+		drop_late(s);
+	s->late[(s->late_first + s->late_n++) % LATE_MOST] = (struct late){ key, pos, now, src };
 }
 
 static void match(struct sources *s, struct source *src, uint64_t pos)
@@ -232,11 +266,15 @@ static void match(struct sources *s, struct source *src, uint64_t pos)
 		keep_half(s, src, e->key, pos, e->h.out);
 		return;
 	}
-	out = e->h.out ? e : entry_at(h->src, h->pos);
-	in = e->h.out ? entry_at(h->src, h->pos) : e;
-	out->peer = e->h.out ? h->src : src;
-	out->peer_time = in->h.time;
-	in->merged = true;
+	if (h->given) {
+		e->merged = true;
+	} else {
+		out = e->h.out ? e : entry_at(h->src, h->pos);
+		in = e->h.out ? entry_at(h->src, h->pos) : e;
+		out->peer = e->h.out ? h->src : src;
+		out->peer_time = in->h.time;
+		in->merged = true;
+	}
 	h->next = s->spare;
 	s->spare = h;
 }
@@ -334,9 +372,11 @@ static struct source *oldest(struct sources *s)
 void sources_give(struct sources *s, bool all, void (*give)(struct source *src, const struct source_entry *e, void *arg),
 		  void *arg)
 {
-	uint64_t until = ut_now() - SOURCES_HOLD_NS;
+	uint64_t now = ut_now(), until = now - SOURCES_HOLD_NS;
 	struct source *src;
 
+	while (s->late_n && s->late[s->late_first].time + SOURCES_LATE_NS < now)
+		drop_late(s);
 	while ((src = oldest(s))) {
 		const struct source_entry *e = (struct source_entry *)(src->buf + src->head);
 
@@ -344,7 +384,7 @@ void sources_give(struct sources *s, bool all, void (*give)(struct source *src, 
 			break;
 		src->received++;
 		if (!e->peer && !e->merged)
-			drop_half(s, src, e->key, src->base + src->head);
+			give_half(s, src, e->key, src->base + src->head, now);
 		if (!e->merged)
 			give(src, e, arg);
 		src->head += entry_bytes(e->h.have);

@@ -3,7 +3,8 @@
  * The rings of the processes that are captured: sessions (observe/session.h) that come and go, and their records in the
  * order of time. A packet that both of its ends have recorded comes once, as the sender's record, with the time at which
  * the receiver had it; a record waits SOURCES_HOLD_NS for that, since the rings are read one after the other and a
- * receiver may be late.
+ * receiver may be late. A receiver whose record comes later still, but within SOURCES_LATE_NS, does not give the packet a
+ * second time: its time is then not told.
  */
 #ifndef CAPTURE_SOURCES_H
 #define CAPTURE_SOURCES_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #define SOURCES_HOLD_NS (20 * 1000000ull)
+#define SOURCES_LATE_NS (10 * 1000000000ull)
 #define SOURCES_MAX 256
 
 /* One adapter of one process. */
@@ -41,7 +43,7 @@ struct source_entry {
 	uint64_t key;
 	const struct source *peer; /* the receiver that has recorded the packet, too, */
 	uint64_t peer_time;        /* and when */
-	bool merged;               /* it is the sender's entry that is given */
+	bool merged;               /* the other end's entry is given, or was */
 	uint8_t bytes[];
 };
 
