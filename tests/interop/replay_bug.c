@@ -107,7 +107,7 @@ static int send_all(struct rdma_cm_id *id)
 static void in_child(void)
 {
 	pid_t pid = fork();
-	int status;
+	int status = 0;
 
 	if (pid == 0)
 		return;
