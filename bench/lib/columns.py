@@ -32,6 +32,12 @@ def load(folder):
     return records
 
 
+def write(folder, record):
+    with open(path_of(folder, record["processor"]), "w", encoding="utf-8") as f:
+        json.dump(record, f, indent=1, sort_keys=True)
+        f.write("\n")
+
+
 def store(folder, processor, run, weather, judged):
     """run: date and commit. Only rows with figures are taken."""
     path = path_of(folder, processor)
@@ -45,9 +51,15 @@ def store(folder, processor, run, weather, judged):
     record["runs"][run] = weather
     used = {row["run"] for row in record["rows"].values()}
     record["runs"] = {r: w for r, w in record["runs"].items() if r in used}
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(record, f, indent=1, sort_keys=True)
-        f.write("\n")
+    write(folder, record)
+
+
+def drawn(folder, processor, run):
+    """The plots are of this run from now on."""
+    for record in load(folder):
+        if record["processor"] == processor or "plots" in record:
+            record["plots"] = run if record["processor"] == processor else None
+            write(folder, {k: v for k, v in record.items() if v is not None})
 
 
 def cell(row, target):
@@ -82,4 +94,5 @@ def parts(records):
     count = ", ".join(f"{verdicts.count(v)} {v}" for v in ("met", "missed", "no figure"))
     head = ("path", "measure", "against", "target", *[f"{r['processor']}: ratio (least, most)" for r in records], "on each")
     return ["\n".join(runs), f"Targets, each met only if it is on each processor that has a figure: {count}.",
-            tables.grid(head, lines)]
+            tables.grid(head, lines),
+            *[f"Plots of {r['processor']}, {r['plots']}:" for r in records if "plots" in r]]

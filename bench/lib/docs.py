@@ -40,8 +40,10 @@ def commit_of(root):
 def update(root, out, results, without_plots):
     folder = os.path.join(root, "docs", "performance")
     meta = results["meta"]
-    columns.store(folder, meta["processor"], f"{meta['date']}, commit {meta['commit'] or 'unknown'}", tables.weather(meta),
-                  results["targets"])
+    run = f"{meta['date']}, commit {meta['commit'] or 'unknown'}"
+    columns.store(folder, meta["processor"], run, tables.weather(meta), results["targets"])
+    if not without_plots:
+        columns.drawn(folder, meta["processor"], run)
     parts = columns.parts(columns.load(folder))
     if not without_plots:
         os.makedirs(folder, exist_ok=True)
@@ -53,7 +55,7 @@ def update(root, out, results, without_plots):
     pictures = [f"![{title_of(n)}](performance/{n}.svg)" for n in names]
     page = os.path.join(root, "docs", "performance.md")
     with open(page, encoding="utf-8") as f:
-        text = replaced(f.read(), "\n\n".join(parts + [f"Plots of the run on {meta['processor']}:"] * bool(pictures) + pictures))
+        text = replaced(f.read(), "\n\n".join(parts + pictures))
     with open(page, "w", encoding="utf-8") as f:
         f.write(text)
     print(f"docs/performance.md and {len(names)} plots were written")
