@@ -31,7 +31,7 @@ struct host_peer_watch {
 	struct ut_list node;   /* host.peer_watches, or dead */
 	uint8_t addr[16];
 	uint8_t slot;
-	int records;           /* read once it has died: what is read by a call can be recorded and replayed */
+	int records;           /* read by a call once it has died: calls can be recorded and replayed, memory cannot */
 	void *copy;            /* NULL before */
 	size_t len;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What goes by memory, counted at the ports that it would pass (PortCounters, IBTA 16.1.3.5): an adapter's process counts packets
- * by flow (struct pkt_tally), and the ports of the model take what is new. The process is not trusted: its numbers move counters,
+ * by flow (struct pkt_tally), and the ports of the model take the difference. The process is not trusted: its numbers move counters,
  * whatever they are.
  */
 #ifndef MGMT_TALLIED_H

@@ -145,7 +145,6 @@ int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct
 	for (uint32_t i = PKT_PEERS; i-- > 0;)
 		keep(n, &m.u.found.v[i], generation);
 	*ret = peer_of(&m.u.found.v[0]);
-	*place(n, ip, guid) = (struct kept){ generation + 1, *ret };
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct rds_transport {
 	void (*resume)(struct rds_conn *c);
 	/* The carrier ends: lets the peer know. */
 	void (*leave)(struct rds_conn *c);
-	/* Adds what is the transport's own to what the next owner has to know. */
+	/* Adds the transport's own state to the row that is kept for the next owner. */
 	void (*keep)(const struct rds_conn *c, struct rds_conn_state *state);
 	/* The next owner: takes up the connection as it was kept. fd: the descriptor that the standby has of it, or -1. */
 	void (*take_over)(struct rds_conn *c, const struct rds_conn_state *state, int fd);

@@ -13,8 +13,8 @@
  * case, and both try again after a time of chance.
  *
  * A receiver acknowledges numbers, with each packet that it sends, and at once where the header asks for it: the last message
- * that waits does, every eighth, and the last that the window of ulp/rds/flow.h lets through. What is not acknowledged as a
- * connection ends is sent again with the mark on the next one.
+ * that waits does, every eighth, and the last that the window of ulp/rds/flow.h lets through. Messages that are not acknowledged
+ * as a connection ends are sent again, with the mark, on the next one.
  */
 #ifndef ULP_RDS_RDMA_H
 #define ULP_RDS_RDMA_H

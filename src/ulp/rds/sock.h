@@ -57,7 +57,7 @@ struct rds_arrival {
 
 /* Takes over a descriptor: the carrier's end of a new socket. Returns 0 or a negative errno; then it is closed. */
 int rds_sock_open(struct rds_node *n, int un);
-/* The next owner: takes over the same with what is kept of it; and a message that it has to be given. */
+/* In the next owner: take over the descriptor with the row that is kept of its socket, and deliver a kept message again. */
 int rds_sock_take(struct rds_node *n, int un, struct rds_store_sock *row, _Atomic uint64_t *claims);
 void rds_sock_again(struct rds_sock *s, struct rds_message *m);
 /* The socket of a program's end with this name, or NULL. */
