@@ -8,6 +8,9 @@
  * IPv4 identification is then 0 and not their place in the train; a receiver that cannot solve for
  * it sees a bad ICRC, which counts as one more loss.
  *
+ * A train that finds the lower link full stays its sender's, who sends it again: the lots of its packets are kept until then,
+ * so that a packet counts once. Where a part of it has left, the rest is kept here and goes on its own.
+ *
  * A received datagram is copied out of the lower link's stage, since a delayed one outlives it, and
  * handed out in a stage of this link.
  */
@@ -33,6 +36,7 @@
 #define FAULT_HOLD_MAX 4  /* later datagrams that overtake a delayed one */
 #define FAULT_STAGE (1u << 20)
 #define FAULT_TRAIN 128   /* longest train in which single packets have faults */
+#define FAULT_REFUSED (2 * FAULT_TRAIN)
 
 /* A datagram that this link has a copy of. */
 struct parcel {
@@ -48,6 +52,19 @@ struct parcel {
 
 enum fate { FATE_PASS, FATE_LOSE, FATE_DOUBLE, FATE_HOLD, FATE_DAMAGE };
 
+/* The fate of a packet, and the rule that decides it. */
+struct lot {
+	enum fate fate;
+	const struct link_rule *rule; /* NULL: by chance */
+};
+
+/* A packet that the lower link has had no room for. Its BTH and its ICRC tell it from others. */
+struct refused {
+	uint8_t bth[WIRE_BTH_LEN], icrc[WIRE_ICRC_LEN];
+	size_t len;
+	struct lot lot;
+};
+
 struct fault_link {
 	struct link base;
 	struct link *lower;
@@ -57,6 +74,8 @@ struct fault_link {
 	struct link_rules *rules; /* NULL: none */
 	const char *adapter;
 	struct ut_list tx_held, rx_held, rx_ready;
+	struct refused refused[FAULT_REFUSED];
+	unsigned n_refused;
 	struct ut_stage stage;
 	uint64_t down_until; /* 0: the port is up */
 	int timerfd; /* in the lower link's set; -1 when that has none */
@@ -109,12 +128,6 @@ static void port_down(struct fault_link *f, const struct link_rule *r)
 	f->rules->port(f->rules->arg, false);
 }
 
-/* The fate of a packet, and the rule that decides it. */
-struct lot {
-	enum fate fate;
-	const struct link_rule *rule; /* NULL: by chance */
-};
-
 static enum fate draw_rate(struct fault_link *f)
 {
 	uint32_t x = ut_rng_below(&f->rng, 1000);
@@ -157,6 +170,58 @@ static struct lot draw(struct fault_link *f, bool out, const uint8_t *peer, cons
 	if (lot.rule && lot.rule->act == LINK_ACT_PORT_DOWN)
 		port_down(f, lot.rule);
 	lot.fate = lot.rule ? fate_of(f, lot.rule) : draw_rate(f);
+	return lot;
+}
+
+static struct refused refused_of(const uint8_t *data, size_t len)
+{
+	struct refused r = { .len = len };
+
+	memcpy(r.bth, data, len < sizeof(r.bth) ? len : sizeof(r.bth));
+	if (len >= sizeof(r.icrc))
+		memcpy(r.icrc, data + len - sizeof(r.icrc), sizeof(r.icrc));
+	return r;
+}
+
+static void forget(struct fault_link *f, unsigned i)
+{
+	f->n_refused--;
+	memmove(&f->refused[i], &f->refused[i + 1], (f->n_refused - i) * sizeof(f->refused[0]));
+}
+
+/* A sender may let some of them fail and never send them again: the oldest one gives its place. */
+static void keep_lot(struct fault_link *f, struct lot lot, const uint8_t *data, size_t len)
+{
+	if (f->n_refused == FAULT_REFUSED)
+		forget(f, 0);
+	f->refused[f->n_refused] = refused_of(data, len);
+	f->refused[f->n_refused++].lot = lot;
+}
+
+static bool take_lot(struct fault_link *f, const uint8_t *data, size_t len, struct lot *ret)
+{
+	struct refused r = refused_of(data, len);
+
+	for (unsigned i = 0; i < f->n_refused; i++) {
+		const struct refused *k = &f->refused[i];
+
+		if (k->len != len || memcmp(k->bth, r.bth, sizeof(r.bth)) || memcmp(k->icrc, r.icrc, sizeof(r.icrc)))
+			continue;
+		*ret = k->lot;
+		forget(f, i);
+		return true;
+	}
+	return false;
+}
+
+static struct lot draw_out(struct fault_link *f, const struct ut_flow *flow, const uint8_t *data, size_t len)
+{
+	struct lot lot;
+
+	if (!f->n_refused || !take_lot(f, data, len, &lot))
+		lot = draw(f, true, flow->dst, data, len);
+	if (f->base.leaving && lot.rule && lot.rule->act == LINK_ACT_DELAY)
+		lot.fate = FATE_PASS;
 	return lot;
 }
 
@@ -225,43 +290,80 @@ static void tx_release(struct fault_link *f, bool passed)
 {
 	uint64_t now = f->timerfd >= 0 && !ut_list_empty(&f->tx_held) ? ut_now() : 0;
 	struct parcel *p, *t;
+	bool full = false;
 
 	ut_list_each_safe(p, t, &f->tx_held, node) {
 		if (passed && p->after)
 			p->after--;
 		/* One that the lower link has no room for stays: its sender believes it sent. */
-		if ((p->after && p->due > now) || tx_parcel(f, p) == -EAGAIN)
+		full = full || ((!p->after || p->due <= now) && tx_parcel(f, p) == -EAGAIN);
+		if (full || (p->after && p->due > now))
 			continue;
 		ut_list_del(&p->node);
 		free(p);
 	}
 }
 
-static int tx_meet(struct fault_link *f, const struct ut_flow *flow, uint32_t qpn,
-		   struct lot lot, const uint8_t *data, uint32_t len)
-{
-	enum fate fate = lot.fate;
-	struct parcel *p;
-	int r = 0;
+/* A train that is sent packet by packet. */
+struct tx_train {
+	const struct ut_flow *flow;
+	uint32_t qpn;
+	bool gone; /* one of its packets has left, or its fate is decided: the others cannot be refused any more */
+	bool full; /* the lower link has no room */
+};
 
-	if (fate == FATE_LOSE)
-		return 0;
-	p = parcel_new(f, lot.rule, data, len);
-	if (!p)
-		return 0;
-	p->flow = *flow;
-	p->qpn = qpn;
-	if (fate == FATE_HOLD) {
-		ut_list_add_tail(&f->tx_held, &p->node);
+static void tx_hold(struct fault_link *f, struct parcel *p, bool waits)
+{
+	if (waits)
+		p->after = 0;
+	ut_list_add_tail(&f->tx_held, &p->node);
+}
+
+/* Takes the parcel. Returns 0, -EAGAIN: the train is refused, or -errno: the packet is lost. */
+static int tx_put(struct fault_link *f, struct tx_train *t, struct parcel *p)
+{
+	int r = t->full ? -EAGAIN : tx_parcel(f, p);
+
+	t->full = r == -EAGAIN;
+	if (t->full && t->gone) {
+		tx_hold(f, p, true);
 		return 0;
 	}
-	if (fate == FATE_DAMAGE)
-		damage(f, p, lot.rule);
-	r = tx_parcel(f, p);
-	if (r == 0 && fate == FATE_DOUBLE)
-		tx_parcel(f, p);
 	free(p);
-	tx_release(f, true);
+	t->gone |= !t->full;
+	if (r == 0)
+		tx_release(f, true);
+	return r;
+}
+
+static int tx_meet(struct fault_link *f, struct tx_train *t, struct lot lot, const uint8_t *data, uint32_t len)
+{
+	int copies = lot.fate == FATE_LOSE ? 0 : lot.fate == FATE_DOUBLE ? 2 : 1, r = 0;
+
+	t->gone |= !copies || lot.fate == FATE_HOLD;
+	for (; copies && r == 0; copies--) {
+		struct parcel *p = parcel_new(f, lot.rule, data, len);
+
+		if (!p)
+			return 0;
+		p->flow = *t->flow;
+		p->qpn = t->qpn;
+		if (lot.fate == FATE_DAMAGE)
+			damage(f, p, lot.rule);
+		if (lot.fate == FATE_HOLD)
+			tx_hold(f, p, false);
+		else
+			r = tx_put(f, t, p);
+	}
+	return r;
+}
+
+static int tx_singly(struct fault_link *f, struct tx_train *t, const struct lot *lots, const uint8_t *data, size_t len, size_t seg)
+{
+	int r = 0;
+
+	for (size_t off = 0; off < len && r == 0; off += seg)
+		r = tx_meet(f, t, *lots++, data + off, (uint32_t)(len - off < seg ? len - off : seg));
 	return r;
 }
 
@@ -270,50 +372,35 @@ static void tx_release_all(struct fault_link *f)
 {
 	struct parcel *p;
 
-	while ((p = ut_list_first(&f->tx_held, struct parcel, node))) {
-		ut_list_del(&p->node);
-		tx_parcel(f, p);
-		free(p);
-	}
+	ut_list_each(p, &f->tx_held, node)
+		p->after = 0;
+	tx_release(f, false);
 }
 
 static int fault_send(struct link *l, const struct ut_flow *flow, uint32_t qpn,
 		      const uint8_t *data, size_t len, size_t seg)
 {
 	struct fault_link *f = fault_of(l);
+	struct tx_train t = { .flow = flow, .qpn = qpn };
 	struct lot lots[FAULT_TRAIN];
 	size_t n = seg ? (len + seg - 1) / seg : 0, i;
 	bool quiet = true;
-	int r = 0;
+	int r;
 
 	if (!n || n > l->train_packets)
 		return -EMSGSIZE;
 	for (i = 0; i < n; i++) {
-		size_t off = i * seg;
-
-		lots[i] = draw(f, true, flow->dst, data + off, len - off < seg ? len - off : seg);
-		if (l->leaving && lots[i].rule && lots[i].rule->act == LINK_ACT_DELAY)
-			lots[i].fate = FATE_PASS;
+		lots[i] = draw_out(f, flow, data + i * seg, i + 1 < n ? seg : len - i * seg);
 		quiet = quiet && lots[i].fate == FATE_PASS;
 	}
 	f->lower->leaving = l->leaving;
 	if (l->leaving)
 		tx_release_all(f);
-	if (quiet) {
-		r = f->lower->ops->send(f->lower, flow, qpn, data, len, seg);
-		for (i = 0; i < n; i++)
-			tx_release(f, true);
-	}
-	for (i = 0; !quiet && i < n; i++) {
-		size_t off = i * seg;
-
-		r = tx_meet(f, flow, qpn, lots[i], data + off,
-			    (uint32_t)(len - off < seg ? len - off : seg));
-		if (r == -EAGAIN && i)
-			r = 0; /* part of the train has left: the rest counts as lost */
-		else if (r < 0)
-			break;
-	}
+	r = quiet ? f->lower->ops->send(f->lower, flow, qpn, data, len, seg) : tx_singly(f, &t, lots, data, len, seg);
+	for (i = 0; i < n && r == -EAGAIN; i++)
+		keep_lot(f, lots[i], data + i * seg, i + 1 < n ? seg : len - i * seg);
+	for (i = 0; i < n && quiet && r == 0; i++)
+		tx_release(f, true);
 	set_timer(f);
 	return r;
 }
@@ -601,6 +688,7 @@ void link_fault_rules(struct link *l, struct link_rules *rules, const char *adap
 
 	if (f->down_until)
 		port_up(f);
+	f->n_refused = 0; /* their rules go */
 	f->rules = rules;
 	f->adapter = adapter;
 }
