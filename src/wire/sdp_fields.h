@@ -61,12 +61,17 @@
 	F(SDP_AVAIL, rkey,              4, 0, 32)                                              \
 	F(SDP_AVAIL, vaddr,             8, 0, 64)
 
+/* Behind it in SinkAvail: messages with octets that the sink has received and that discarded no SinkAvail. */
+#define WIRE_SDP_SINK_FIELDS(F, B)                                                             \
+	F(SDP_SINK, kept,              16, 0, 32)
+
 WIRE_SDP_BSDH_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_HELLO_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_HELLO_ACK_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_NUMBER_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_MODE_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_AVAIL_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
+WIRE_SDP_SINK_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 
 enum {
 	WIRE_SDP_BSDH_LEN = 16,

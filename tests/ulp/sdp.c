@@ -5,6 +5,7 @@
  */
 #include "listens.h"
 
+#include "ulp/sdp/advert.h"
 #include "ulp/sdp/conn.h"
 #include "ulp/sdp/msg.h"
 
@@ -91,6 +92,48 @@ static bool push(struct sdp_conn *c, struct stream *s)
 	return true;
 }
 
+/* --- memory of the program, in which it sends and waits --- */
+
+#define MEMORY (1 << 20)
+
+static struct memory {
+	uint8_t out[MEMORY], in[MEMORY];
+	struct ibv_mr *out_mr, *in_mr;
+} memory;
+
+static void memory_register(struct sdp_conn *c)
+{
+	memory.out_mr = ibv_reg_mr(sdp_conn_domain(c), memory.out, MEMORY, IBV_ACCESS_REMOTE_READ);
+	memory.in_mr = ibv_reg_mr(sdp_conn_domain(c), memory.in, MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(memory.out_mr && memory.in_mr);
+}
+
+static void memory_release(void)
+{
+	CHECK(!ibv_dereg_mr(memory.out_mr) && !ibv_dereg_mr(memory.in_mr));
+}
+
+/* True if the octets at `at` came without a copy. */
+static bool is_direct(const uint8_t *at)
+{
+	return at >= memory.in && at < memory.in + MEMORY;
+}
+
+static bool push_from(struct sdp_conn *c, struct stream *s)
+{
+	uint64_t left = s->to_send - s->sent;
+	uint32_t len = left < MEMORY ? (uint32_t)left : MEMORY;
+
+	if (!len || sdp_send_is_busy(c))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		memory.out[i] = octet(s->sent + i, s->out);
+	if (!sdp_send_from(c, memory.out, len, memory.out_mr))
+		return false;
+	s->sent += len;
+	return true;
+}
+
 static bool take(struct sdp_conn *c, struct stream *s)
 {
 	const uint8_t *at;
@@ -134,6 +177,32 @@ static void finish(struct sdp_conn *c)
 	}
 	CHECK(sdp_received_end(c));
 	sdp_conn_close(c);
+}
+
+static bool is_on(const struct sdp_conn *c, const struct stream *s)
+{
+	return s->sent < s->to_send || s->got < s->to_get || sdp_send_is_busy(c);
+}
+
+/* As run(), with a sender that keeps its octets in memory of its own and a receiver that waits in such. */
+static void run_direct(struct sdp_conn *c, struct stream *s, uint32_t want, unsigned *ret_direct)
+{
+	const uint8_t *at;
+	bool moved, oob;
+	size_t len;
+
+	while (is_on(c, s)) {
+		if (s->got < s->to_get && !sdp_is_wanting(c) && !sdp_received(c, &len, &oob))
+			sdp_want(c, memory.in, want, memory.in_mr);
+		CHECK_MSG(!sdp_conn_progress(c), "%s", sdp_conn_why(c));
+		moved = push_from(c, s);
+		/* The answer to the last octets may be here before the completion of their Write. */
+		at = s->got < s->to_get ? sdp_received(c, &len, &oob) : NULL;
+		*ret_direct += at && is_direct(at);
+		moved = (at && take(c, s)) || moved;
+		if (!moved && is_on(c, s))
+			wait_for(c);
+	}
 }
 
 static const uint64_t sizes[] = { 1, 17, 4096, 32752, 32753, 65536, 65537, 300000, 1 << 20, (5 << 20) + 3 };
@@ -182,6 +251,203 @@ static void advert_client(struct ends *e)
 	turns(c, true, true);
 	CHECK(sdp_conn_counts(c)->src_avail >= 20 && sdp_conn_counts(c)->reads);
 	CHECK(sdp_conn_counts(c)->rd_compl + sdp_conn_counts(c)->send_sm);
+	finish(c);
+}
+
+/* --- SinkAvail --- */
+
+static void progress(struct sdp_conn *c)
+{
+	CHECK_MSG(!sdp_conn_progress(c), "%s", sdp_conn_why(c));
+}
+
+/* Waits until the memory has been advertised; the peer's octets for it come behind an octet of ours. */
+static void advertise(struct sdp_conn *c)
+{
+	uint64_t before = sdp_conn_counts(c)->sink_avail;
+
+	sdp_want(c, memory.in, MEMORY, memory.in_mr);
+	progress(c);
+	while (sdp_conn_counts(c)->sink_avail == before) {
+		wait_for(c);
+		progress(c);
+	}
+}
+
+static void take_back(struct sdp_conn *c)
+{
+	sdp_want_no_more(c);
+	progress(c);
+	while (sdp_is_wanting(c)) {
+		wait_for(c);
+		progress(c);
+	}
+}
+
+/* The first turn goes by SrcAvail and asks for Pipelined mode; then the receiver's memory is advertised before octets are sent. */
+static void sink_turns(struct sdp_conn *c, bool first)
+{
+	unsigned direct = 0;
+
+	memory_register(c);
+	for (unsigned n = 0; n < 8; n++) {
+		struct stream out = { .to_send = 1000000 + n, .out = n }, in = { .to_get = 1000000 + n, .in = n };
+		struct stream go = { .to_send = 1, .out = 3 }, gone = { .to_get = 1, .in = 3 };
+
+		for (int turn = 0; turn < 2; turn++)
+			if (first == !turn) {
+				run(c, &gone);
+				run_direct(c, &out, MEMORY, &direct);
+			} else {
+				if (n)
+					advertise(c);
+				run(c, &go);
+				run_direct(c, &in, MEMORY, &direct);
+			}
+	}
+	CHECK_MSG(sdp_conn_counts(c)->written >= 7 && sdp_conn_counts(c)->writes >= 7 && direct >= 7,
+		  "%llu SinkAvails, %llu written, %llu Writes, %u direct", (unsigned long long)sdp_conn_counts(c)->sink_avail,
+		  (unsigned long long)sdp_conn_counts(c)->written, (unsigned long long)sdp_conn_counts(c)->writes, direct);
+	CHECK(sdp_conn_counts(c)->mode_changes == 1);
+	memory_release();
+	finish(c);
+}
+
+static void sink_server(struct ends *e)
+{
+	sink_turns(serve_good(e), false);
+}
+
+static void sink_client(struct ends *e)
+{
+	sink_turns(dial(e), true);
+}
+
+/* Both ends send and wait at the same time, so that advertisements and Data of all kinds cross. */
+static void cross(struct sdp_conn *c, unsigned mine, unsigned other)
+{
+	unsigned direct = 0;
+
+	memory_register(c);
+	for (unsigned n = 0; n < 40; n++) {
+		struct stream s = { .to_send = 300000 + n, .to_get = 300000 + n, .out = mine + n, .in = other + n };
+
+		run_direct(c, &s, 100000, &direct);
+		s = (struct stream){ .to_send = 50 * n + 1, .to_get = 50 * n + 1, .out = mine + n, .in = other + n };
+		run(c, &s);
+	}
+	CHECK(direct);
+	memory_release();
+	finish(c);
+}
+
+static void cross_server(struct ends *e)
+{
+	cross(serve_good(e), 1, 2);
+}
+
+static void cross_client(struct ends *e)
+{
+	cross(dial(e), 2, 1);
+}
+
+/* The client takes a SinkAvail back, and gets what was sent meanwhile by Data. */
+static void take_back_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+	struct stream s;
+	unsigned direct = 0;
+
+	memory_register(c);
+	for (unsigned n = 0; n < 4; n++) {
+		s = (struct stream){ .to_send = 1 << 20 };
+		run_direct(c, &s, MEMORY, &direct);
+	}
+	s = (struct stream){ .to_get = 5 };
+	run(c, &s);
+	s = (struct stream){ .to_send = 5 };
+	run(c, &s);
+	CHECK(sdp_conn_counts(c)->mode_changes == 1);
+	memory_release();
+	finish(c);
+}
+
+static void take_back_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+	struct stream s;
+	unsigned direct = 0;
+
+	memory_register(c);
+	for (unsigned n = 0; n < 4; n++) {
+		s = (struct stream){ .to_get = 1 << 20 };
+		run_direct(c, &s, MEMORY, &direct);
+	}
+	advertise(c);
+	take_back(c);
+	s = (struct stream){ .to_send = 5 };
+	run(c, &s);
+	s = (struct stream){ .to_get = 5 };
+	run(c, &s);
+	memory_release();
+	finish(c);
+}
+
+/* An urgent octet discards a SinkAvail; the end of the peer and a reset give the memory back. */
+static void discard_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+	unsigned direct = 0;
+	uint8_t *room;
+	size_t len;
+
+	memory_register(c);
+	for (unsigned n = 0; n < 4; n++) {
+		struct stream s = { .to_send = 1 << 20 };
+
+		run_direct(c, &s, MEMORY, &direct);
+	}
+	await(e);
+	while (!(room = sdp_send_room(c, false, &len))) {
+		progress(c);
+		wait_for(c);
+	}
+	room[0] = octet(0, 0);
+	CHECK(!sdp_send(c, room, 1, true));
+	memory_release();
+	finish(c);
+}
+
+static void discard_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+	struct stream s;
+	unsigned direct = 0;
+	bool oob = false;
+	size_t len;
+
+	memory_register(c);
+	for (unsigned n = 0; n < 4; n++) {
+		s = (struct stream){ .to_get = 1 << 20 };
+		run_direct(c, &s, MEMORY, &direct);
+	}
+	advertise(c);
+	mark(e);
+	while (!sdp_received(c, &len, &oob)) {
+		wait_for(c);
+		progress(c);
+	}
+	CHECK(sdp_conn_counts(c)->discarded >= 1);
+	CHECK(oob && len == 1 && !is_direct(sdp_received(c, &len, &oob)) && !sdp_is_wanting(c));
+	sdp_received_take(c, 1);
+	sdp_want(c, memory.in, MEMORY, memory.in_mr);
+	while (!sdp_received_end(c)) {
+		CHECK(!sdp_conn_progress(c));
+		if (!sdp_received_end(c))
+			wait_for(c);
+	}
+	CHECK(!sdp_is_wanting(c));
+	memory_release();
 	finish(c);
 }
 
@@ -385,7 +651,7 @@ static int raw_connect(struct ends *e, uint8_t *data, size_t len)
 	raw.mr = ibv_reg_mr(raw.id->pd, raw.memory, sizeof(raw.memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
 	CHECK(raw.mr);
 	for (int i = 0; i < RAW_RECEIVES; i++)
-		CHECK(!rdma_post_recv(raw.id, NULL, raw.memory + RAW_SIZE * i, RAW_SIZE, raw.mr));
+		CHECK(!rdma_post_recv(raw.id, raw.memory + RAW_SIZE * i, raw.memory + RAW_SIZE * i, RAW_SIZE, raw.mr));
 	if (!data[1]) { /* a whole Hello is wanted */
 		memcpy(&h.from, rdma_get_local_addr(raw.id), sizeof(struct sockaddr_in));
 		memcpy(&h.to, rdma_get_peer_addr(raw.id), sizeof(struct sockaddr_in));
@@ -451,6 +717,14 @@ static const struct wrong wrongs[] = {
 	{ "has not been sent", { 0 }, { .mid = WIRE_SDP_DATA, .ack = 9 }, 0 },
 	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_RD_COMPL, .number = 1 }, 0 },
 	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_SINK_CANCEL_ACK }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = 1 }, 0 },
+	{ "may not make", { 0 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 1 }, 0 },
+	{ "may not make", { 0 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 8 | 1 }, 0 },
+	{ "may not make", { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, 0 },
+	{ "is not of the mode", { 0 }, { .mid = WIRE_SDP_SINK_AVAIL, .length = 1 << 20, .rkey = 1, .vaddr = 64 }, 0 },
+	{ "is not of the mode", { .mid = WIRE_SDP_MODE_CHANGE, .number = 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 1 }, 0 },
+	{ "is not of the mode", { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 1 }, 0 },
 	{ "SuspComm", { 0 }, { .mid = WIRE_SDP_SUSP_COMM }, 0 },
 	{ "advertises", { 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 3 }, 0 },
 	{ "follows DisConn", { .mid = WIRE_SDP_DISCONN }, { .mid = WIRE_SDP_DATA, .payload_len = 1 }, 0 },
@@ -483,6 +757,84 @@ static void wrong_client(struct ends *e)
 	raw_close();
 }
 
+/* --- peers that lie about SinkAvail: the first message makes the server send one, after which come the others --- */
+
+struct wrong_sink {
+	const char *rule;
+	struct sdp_msg first;
+	uint8_t awaited;
+	struct sdp_msg m[2];
+	bool sends;                     /* the server has octets to send */
+};
+
+static const struct wrong_sink wrong_sinks[] = {
+	/* The server is the source, in Pipelined mode. */
+	{ "takes fewer octets", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 1007, .rkey = 1, .vaddr = 64 } } },
+	{ "more advertisements", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 4096, .rkey = 1, .vaddr = 64 },
+	    { .mid = WIRE_SDP_SINK_AVAIL, .length = 4096, .rkey = 1, .vaddr = 64 } } },
+	{ "work request", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 1 << 20, .rkey = 1, .vaddr = 64 } }, true },
+	{ "work request", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = UINT32_MAX, .rkey = 1, .vaddr = UINT64_MAX } }, true },
+	/* The server is the sink, and has memory advertised. */
+	{ "more octets than were advertised", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = MEMORY + 1 } } },
+	{ "is not outstanding", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_SINK_CANCEL_ACK } } },
+	{ "is not outstanding", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_DATA, .payload_len = 1 }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 } } },
+	{ "follows DisConn", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_DISCONN }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 } } },
+};
+
+static const struct wrong_sink *wrong_sink;
+
+/* Sends as soon as that goes by RDMA Write; waits in its memory where the peer is the source. */
+static void wrong_sink_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+
+	memory_register(c);
+	if (wrong_sink->awaited == WIRE_SDP_SINK_AVAIL)
+		sdp_want(c, memory.in, MEMORY, memory.in_mr);
+	while (!sdp_conn_progress(c)) {
+		if (wrong_sink->sends && sdp_conn_takes_writes(c))
+			sdp_send_from(c, memory.out, MEMORY, memory.out_mr);
+		wait_for(c);
+	}
+	/* A Write of iWARP is complete once TCP has it; the peer's adapter then ends the connection. */
+	CHECK_MSG(strstr(sdp_conn_why(c), wrong_sink->rule) || (wrong_sink->sends && strstr(sdp_conn_why(c), "disconnected")), "%s",
+		  sdp_conn_why(c));
+	memory_release();
+	sdp_conn_close(c);
+}
+
+static void raw_await(uint8_t mid)
+{
+	const uint8_t *at;
+	struct ibv_wc wc;
+
+	do {
+		CHECK(rdma_get_recv_comp(raw.id, &wc) == 1 && !wc.status);
+		at = (const uint8_t *)(uintptr_t)wc.wr_id;
+	} while (at[0] != mid);
+}
+
+static void wrong_sink_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	raw_send(wrong_sink->first, 0);
+	raw_await(wrong_sink->awaited);
+	for (int i = 0; i < 2 && wrong_sink->m[i].mid; i++)
+		raw_send(wrong_sink->m[i], 0);
+	raw_await_end();
+	raw_close();
+}
+
 /* More messages than credits: the server does not look before all have been sent. */
 static void flood_server(struct ends *e)
 {
@@ -508,7 +860,7 @@ static void flood_client(struct ends *e)
 
 	CHECK(!raw_connect(e, data, sizeof(data)));
 	for (unsigned i = 0; i < 60; i++)
-		raw_send((struct sdp_msg){ .mid = WIRE_SDP_SINK_AVAIL_CANCEL, .bufs = 1 }, 0);
+		raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF, .number = 65536, .bufs = 1 }, 0);
 	raw_await_end();
 	raw_close();
 }
@@ -544,6 +896,10 @@ int main(void)
 		if (family == AF_INET6)
 			break;
 	}
+	ends_run("octets by SinkAvail", AF_INET, sink_server, sink_client);
+	ends_run("advertisements that cross", AF_INET, cross_server, cross_client);
+	ends_run("SinkAvailCancel", AF_INET, take_back_server, take_back_client);
+	ends_run("an urgent octet and an end discard SinkAvail", AF_INET, discard_server, discard_client);
 	ends_run("both ways at once", AF_INET, both_server, both_client);
 	ends_run("one direction ends first", AF_INET, half_server, half_client);
 	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);
@@ -553,6 +909,8 @@ int main(void)
 	ends_run("no listener", AF_INET, refused_server, refused_client);
 	for (wrong = wrongs; wrong < wrongs + sizeof(wrongs) / sizeof(wrongs[0]); wrong++)
 		ends_run(wrong->rule, AF_INET, wrong_server, wrong_client);
+	for (wrong_sink = wrong_sinks; wrong_sink < wrong_sinks + sizeof(wrong_sinks) / sizeof(wrong_sinks[0]); wrong_sink++)
+		ends_run(wrong_sink->rule, AF_INET, wrong_sink_server, wrong_sink_client);
 	ends_run("answers without credits", AF_INET, flood_server, flood_client);
 	ends_run("a Hello that is refused", AF_INET, bad_hello_server, bad_hello_client);
 	return 0;

@@ -15,6 +15,16 @@ static const uint8_t src_avail[] = {
 	0x00, 0x01, 0x23, 0x45, 0xaa, 0xbb, 0xcc, 0xdd, 1, 2, 3, 4, 5, 6, 7, 8, 'a', 'b', 'c',
 };
 
+/* SinkAvail of 0x100000 octets, whose sink has kept 7 messages. */
+static const uint8_t sink_avail[] = {
+	0xfd, 0x00, 0x00, 60, 0, 0, 0, 36, 0, 0, 0, 9, 0, 0, 0, 8,
+	0x00, 0x10, 0x00, 0x00, 0xaa, 0xbb, 0xcc, 0xdd, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 7,
+};
+
+/* ModeChange of a source to Pipelined mode, whose sender asks for that mode as a sink, too; and of a sink to Combined mode. */
+static const uint8_t mode_change[] = { 0x07, 0x04, 0x00, 60, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 8, 0x20, 0, 0, 0 };
+static const uint8_t mode_change_by_sink[] = { 0x07, 0x00, 0x00, 60, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 8, 0x90, 0, 0, 0 };
+
 static const uint8_t urgent[] = { 0xff, 0x03, 0x00, 64, 0, 0, 0, 17, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 'u' };
 
 /* As OFED 1.5 sends it from 10.77.0.1 port 40000 to 10.77.0.2: 64 receives of 32 KiB, one advertisement. */
@@ -43,6 +53,29 @@ static void write_src_avail(void)
 
 	memcpy(out + 32, "abc", 3);
 	CHECK(sdp_msg_put(out, &m) == sizeof(out) && !memcmp(out, src_avail, sizeof(out)));
+}
+
+static void sink_avails(void)
+{
+	struct sdp_msg m, again = { .mid = WIRE_SDP_SINK_AVAIL, .bufs = 60, .seq = 9, .ack = 8, .length = 0x100000, .rkey = 0xaabbccdd,
+				    .vaddr = 0x0102030405060708, .kept = 7 };
+	uint8_t out[sizeof(sink_avail)];
+
+	CHECK(sdp_msg_get(&m, sink_avail, sizeof(sink_avail)) == SDP_GOOD && m.kept == 7 && m.length == 0x100000 &&
+	      m.rkey == 0xaabbccdd && m.vaddr == 0x0102030405060708 && !m.payload_len);
+	CHECK(sdp_msg_put(out, &again) == sizeof(out) && !memcmp(out, sink_avail, sizeof(out)));
+	CHECK(sdp_msg_get(&m, sink_avail, sizeof(sink_avail) - 1) == SDP_SHORT);
+}
+
+static void mode_changes(void)
+{
+	struct sdp_msg m;
+	uint8_t out[sizeof(mode_change)];
+
+	CHECK(sdp_msg_get(&m, mode_change, sizeof(mode_change)) == SDP_GOOD && m.number == 2 && m.req_pipe && !m.oob_pres);
+	CHECK(sdp_msg_put(out, &m) == sizeof(out) && !memcmp(out, mode_change, sizeof(out)));
+	CHECK(sdp_msg_get(&m, mode_change_by_sink, sizeof(mode_change)) == SDP_GOOD && m.number == 9 && !m.req_pipe);
+	CHECK(sdp_msg_put(out, &m) == sizeof(out) && !memcmp(out, mode_change_by_sink, sizeof(out)));
 }
 
 static void read_urgent(void)
@@ -204,6 +237,8 @@ static const struct test_case cases[] = {
 	{ "-", "SrcAvail is read", read_src_avail },
 	{ "-", "SrcAvail is written", write_src_avail },
 	{ "-", "urgent octets", read_urgent },
+	{ "-", "SinkAvail", sink_avails },
+	{ "-", "ModeChange", mode_changes },
 	{ "-", "headers of all kinds", all_kinds },
 	{ "-", "messages that are refused", refuse },
 	{ "-", "Hello", hellos },

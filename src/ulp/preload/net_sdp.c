@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * SDP. One thread per connection: octets go from the program's stream into a message that is about to leave, and from
- * a received message to the program's stream, without a copy between. As many as are worth it are advertised.
+ * a received message to the program's stream, without a copy between. As many as are worth it are advertised: to be fetched
+ * by the peer, or in the memory that this end offers the peer to write to.
  */
 #include "ulp/preload/net.h"
 
@@ -180,7 +181,39 @@ struct relay {
 	bool full;                      /* the program's stream takes no more now */
 	bool hung;                      /* the program has closed its end */
 	int64_t until;                  /* for the peer to end, once the program has gone */
+	uint8_t *offered;               /* memory in which the peer writes */
+	struct ibv_mr *mr;
+	uint64_t large, discarded;      /* counts as they were when an offer was last discarded */
 };
+
+/* A peer that has sent much is offered memory for more, until it sends little. */
+static bool may_offer(struct relay *r)
+{
+	const struct sdp_counts *n = sdp_conn_counts(r->c);
+	size_t len;
+	bool oob;
+
+	if (n->discarded != r->discarded) {
+		r->discarded = n->discarded;
+		r->large = n->reads + n->written;
+	}
+	return n->reads + n->written != r->large && !r->full && !sdp_is_wanting(r->c) && !sdp_received(r->c, &len, &oob);
+}
+
+static bool has_memory(struct relay *r)
+{
+	if (!r->offered)
+		r->offered = calloc(1, SDP_STAGE);
+	if (r->offered && !r->mr)
+		r->mr = ibv_reg_mr(sdp_conn_domain(r->c), r->offered, SDP_STAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	return r->mr != NULL;
+}
+
+static void offer(struct relay *r)
+{
+	if (may_offer(r) && has_memory(r))
+		sdp_want(r->c, r->offered, SDP_STAGE, r->mr);
+}
 
 /* The last octet is urgent, if this stream can say so. */
 static ssize_t give_last(int un, const uint8_t *at)
@@ -290,6 +323,7 @@ static void copy(struct relay *r)
 	while (!sdp_conn_progress(r->c) && !(sdp_is_over(r->c) && r->down_ended)) {
 		moved = down(r);
 		moved = up(r) || moved;
+		offer(r);
 		if (r->until && ulp_now_ms() >= r->until)
 			sdp_abort(r->c);
 		else if (!moved)
@@ -307,7 +341,10 @@ static void sdp_way_relay(int un, struct rsp_net *n)
 	copy(&r);
 	say(of(n));
 	close(un);
+	if (r.mr)
+		ibv_dereg_mr(r.mr);
 	sdp_way_close(n);
+	free(r.offered);
 }
 
 const struct rsp_net_ops rsp_net_sdp = {

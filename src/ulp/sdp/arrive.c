@@ -24,7 +24,7 @@ int sdp_post_receive(struct sdp_conn *c, uint32_t i)
 	return 0;
 }
 
-/* Data, or the first octets of a SrcAvail. A message without any has done its work; its receive is posted again. */
+/* Data, or octets with an advertisement. A message without any has done its work; its receive is posted again. */
 static int take_payload(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
 {
 	if (!m->payload_len)
@@ -32,7 +32,8 @@ static int take_payload(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
 	if (c->end_got)
 		return sdp_fail_rule(c, SDP_AFTER_DISCONN);
 	if (c->sink.open)
-		return sdp_fail_rule(c, m->mid == WIRE_SDP_SRC_AVAIL ? SDP_TWO_ADVERTS : SDP_DATA_IN_ADVERT);
+		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
+	sdp_sink_data(c);
 	sdp_give(c, m->payload, m->payload_len, m->oob_pres, (int32_t)i);
 	return 0;
 }
@@ -43,7 +44,35 @@ static int take_disconn(struct sdp_conn *c)
 		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
 	c->end_by_us = c->end_sent;
 	c->end_got = true;
+	sdp_sink_end(c);
 	return 0;
+}
+
+static int take_mode(struct sdp_conn *c, const struct sdp_msg *m)
+{
+	enum sdp_verdict v = sdp_mode_arrived(&c->out, &c->in, m->number, c->sink.open);
+
+	return v ? sdp_fail_rule(c, v) : 0;
+}
+
+static int take_src_avail(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
+{
+	bool crossed;
+	enum sdp_verdict v = c->end_got ? SDP_AFTER_DISCONN : sdp_in_src_avail(&c->in, m, c->sink.open, &crossed);
+	int r;
+
+	if (v)
+		return sdp_fail_rule(c, v);
+	r = take_payload(c, m, i);
+	return r || crossed ? r : sdp_sink_open(c, m);
+}
+
+/* Its octets, if any, are of the direction from the peer, as those of Data. */
+static int take_sink_avail(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
+{
+	int r = take_payload(c, m, i);
+
+	return r ? r : sdp_source_sink_avail(c, m);
 }
 
 static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
@@ -60,18 +89,20 @@ static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
 		sdp_sink_cancel(c);
 		return 0;
 	case WIRE_SDP_SINK_AVAIL_CANCEL:
-		return sdp_owe(c, WIRE_SDP_SINK_CANCEL_ACK, 0);
+		return sdp_out_cancel(&c->out) ? sdp_owe(c, WIRE_SDP_SINK_CANCEL_ACK, 0) : 0;
+	case WIRE_SDP_RDMA_WR_COMPL:
+		return sdp_sink_written(c, m);
+	case WIRE_SDP_SINK_CANCEL_ACK:
+		return sdp_sink_cancel_acked(c);
+	case WIRE_SDP_MODE_CHANGE:
+		return take_mode(c, m);
 	case WIRE_SDP_CH_RCV_BUF: /* the size in force stays */
 		return sdp_owe(c, WIRE_SDP_CH_RCV_BUF_ACK, c->conf.receive_size);
-	case WIRE_SDP_RDMA_WR_COMPL: /* answers SinkAvail, SinkAvailCancel and ChRcvBuf, which are not sent */
-	case WIRE_SDP_SINK_CANCEL_ACK:
-	case WIRE_SDP_CH_RCV_BUF_ACK:
+	case WIRE_SDP_CH_RCV_BUF_ACK: /* answers ChRcvBuf, which is not sent */
 		return sdp_fail_rule(c, SDP_NO_ADVERT);
 	case WIRE_SDP_SUSP_COMM:
 	case WIRE_SDP_SUSP_COMM_ACK:
 		return sdp_fail_rule(c, SDP_SUSPENDED);
-	case WIRE_SDP_MODE_CHANGE: /* of the peer's halves; ours stay in Combined mode, which every mode permits */
-		return 0;
 	default: /* Hello and HelloAck come by the connection manager */
 		return sdp_fail_rule(c, SDP_BAD_MID);
 	}
@@ -88,10 +119,13 @@ int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
 	if (v)
 		return sdp_fail_rule(c, v);
 	c->spoken = ulp_now_ms();
-	if (m.mid & 0xf0) {
-		r = take_payload(c, &m, i);
-		return !r && m.mid == WIRE_SDP_SRC_AVAIL ? sdp_sink_open(c, &m) : r;
-	}
+	c->out.pipe_wanted |= m.req_pipe && c->out.mode == SDP_COMBINED;
+	if (m.mid == WIRE_SDP_SRC_AVAIL)
+		return take_src_avail(c, &m, i);
+	if (m.mid == WIRE_SDP_SINK_AVAIL)
+		return take_sink_avail(c, &m, i);
+	if (m.mid == WIRE_SDP_DATA)
+		return take_payload(c, &m, i);
 	r = take_control(c, &m);
 	return r ? r : sdp_post_receive(c, i);
 }

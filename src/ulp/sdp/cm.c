@@ -5,12 +5,14 @@
 #include <netinet/in.h>
 
 #define READS 4                         /* RDMA Reads outstanding in either direction, as OFED's */
-#define MAX_ADVERTS 1
 
 /* What the peer's Hello or HelloAck says of its receives. */
 static void take_hello(struct sdp_conn *c, const struct sdp_hello *h)
 {
 	c->send_max = h->receive_size < c->conf.receive_size ? h->receive_size : c->conf.receive_size;
+	c->peer_adverts = h->max_adverts;
+	sdp_out_begin(&c->out);
+	sdp_in_begin(&c->in);
 	sdp_flow_begin(&c->flow, c->flow.posted, h->bufs);
 }
 
@@ -77,7 +79,7 @@ static void read_names(struct sdp_conn *c)
 static struct sdp_hello ours(const struct sdp_conn *c)
 {
 	return (struct sdp_hello){ .bufs = (uint16_t)c->flow.posted, .receive_size = c->conf.receive_size,
-				   .wanted_size = c->conf.receive_size, .max_adverts = MAX_ADVERTS,
+				   .wanted_size = c->conf.receive_size, .max_adverts = SDP_MAX_ADVERTS,
 				   .from = c->local, .to = c->peer };
 }
 

@@ -40,11 +40,11 @@ static struct sdp_conn *create(const struct sdp_conf *conf, char *why)
 	return NULL;
 }
 
-/* Two more than messages: a Read and a look for the peer. */
+/* Three more than messages: a Read, a Write and a look for the peer. */
 static int make_qp(struct sdp_conn *c)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = c->rdma.cq, .recv_cq = c->rdma.cq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = c->conf.depth + 2u, .max_recv_wr = c->conf.depth, .max_send_sge = 1,
+		.cap = { .max_send_wr = c->conf.depth + 3u, .max_recv_wr = c->conf.depth, .max_send_sge = 1,
 			 .max_recv_sge = 1 } };
 	int r = 0;
 
@@ -57,7 +57,7 @@ static int make_qp(struct sdp_conn *c)
 
 static int prepare(struct sdp_conn *c)
 {
-	int r = ulp_make_queues(&c->rdma, 2u * c->conf.depth + 2);
+	int r = ulp_make_queues(&c->rdma, 2u * c->conf.depth + 3);
 
 	if (!r)
 		r = ulp_make_memory(&c->rdma, 2 * (size_t)c->conf.depth * c->conf.receive_size);
@@ -150,6 +150,9 @@ static int complete(struct sdp_conn *c, const struct ibv_wc *wc)
 		return sdp_arrive(c, i, wc->byte_len);
 	case SDP_WORK_READ:
 		return sdp_sink_read_done(c);
+	case SDP_WORK_WRITE:
+		sdp_source_write_done(c);
+		return 0;
 	case SDP_WORK_MESSAGE:
 		c->under_way--;
 		return 0;
@@ -299,7 +302,7 @@ uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
 {
 	if (c->end_wanted || c->disconnected || sdp_source_is_busy(c) || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
 		return NULL;
-	if (large && c->conf.advertise && !sdp_stage(c, &c->source.stage, &c->source.mr, IBV_ACCESS_REMOTE_READ)) {
+	if (large && c->conf.advertise && sdp_source_may_begin(c) && !sdp_stage(c, &c->source.stage, &c->source.mr, IBV_ACCESS_REMOTE_READ)) {
 		*ret_len = SDP_STAGE;
 		return c->source.stage;
 	}
@@ -312,10 +315,29 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob)
 	struct sdp_msg m = { .mid = WIRE_SDP_DATA, .oob_pres = oob, .oob_pend = oob, .payload_len = (uint32_t)len };
 
 	if (room == c->source.stage)
-		return sdp_source_advertise(c, (uint32_t)len);
+		return sdp_source_begin(c, room, (uint32_t)len, c->source.mr);
 	c->counts.data++;
 	c->counts.sent += len;
+	sdp_out_data(&c->out);
 	return sdp_post(c, &m);
+}
+
+bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr)
+{
+	if (c->end_wanted || c->disconnected || c->nr_owed || !len || !sdp_source_may_begin(c))
+		return false;
+	sdp_source_begin(c, at, len, mr);
+	return true;
+}
+
+bool sdp_conn_takes_writes(const struct sdp_conn *c)
+{
+	return c->out.nr != 0;
+}
+
+bool sdp_send_is_busy(const struct sdp_conn *c)
+{
+	return sdp_source_is_busy(c);
 }
 
 void sdp_send_end(struct sdp_conn *c)
@@ -346,8 +368,30 @@ void sdp_received_take(struct sdp_conn *c, size_t len)
 	c->nr_items--;
 	if (item->receive >= 0)
 		sdp_post_receive(c, (uint32_t)item->receive);
-	else
+	else if (item->receive == SDP_IN_STAGE)
 		sdp_sink_taken(c);
+}
+
+void sdp_want(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr)
+{
+	c->wants = true;
+	if (!c->end_got && !c->disconnected)
+		c->want = (struct sdp_want){ .at = at, .len = len, .mr = mr };
+}
+
+bool sdp_is_wanting(const struct sdp_conn *c)
+{
+	return c->want.at != NULL;
+}
+
+void sdp_want_no_more(struct sdp_conn *c)
+{
+	c->want.back = c->want.at != NULL;
+}
+
+struct ibv_pd *sdp_conn_domain(const struct sdp_conn *c)
+{
+	return c->rdma.pd;
 }
 
 bool sdp_received_end(const struct sdp_conn *c)

@@ -5,7 +5,8 @@
  *   Data          the sender copies into a message (BCopy)
  *   SrcAvail      the sender advertises memory, the receiver fetches it by RDMA Read and answers RdmaRdCompl, or
  *                 asks for Data by SendSm (read zero copy)
- *   SinkAvail     never sent, and a peer's is not used: it is cancelled by the peer whenever that likes
+ *   SinkAvail     the receiver advertises memory in which its program waits, the sender fills it by RDMA Write and says so by
+ *                 RdmaWrCompl (write zero copy); see advert.h for the modes
  *
  * A connection belongs to one thread. That thread waits for sdp_conn_fds() for sdp_conn_wait() milliseconds, and
  * calls sdp_conn_progress(); it then takes what has been received and gives what is to be sent.
@@ -43,6 +44,10 @@ struct sdp_counts {
 	uint64_t received;                      /* octets */
 	uint64_t src_avail, rd_compl, send_sm, cancelled; /* advertisements sent, and how they ended */
 	uint64_t reads;                         /* RDMA Reads of the peer's advertisements */
+	uint64_t sink_avail, written, discarded; /* SinkAvails sent, and how they ended; the rest was taken back */
+	uint64_t writes, stale, crossed;        /* RDMA Writes into SinkAvails of the peer; those that came too late; those that
+						   took the place of a SrcAvail */
+	uint64_t mode_changes;                  /* sent */
 	uint64_t updates;                       /* Data messages that carried credits alone */
 };
 
@@ -76,6 +81,14 @@ void sdp_conn_names(const struct sdp_conn *c, struct sockaddr_storage *ret_local
 uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len);
 /* Sends octets that were written to the room; the last one is urgent with `oob`. */
 int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob);
+/*
+ * Sends octets of the program's memory without a copy, if they may go now. Returns true if they go: they stay as they are until
+ * sdp_send_is_busy() is false, or the region is deregistered. mr is of this connection's domain and permits the peer to read.
+ */
+bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr);
+bool sdp_send_is_busy(const struct sdp_conn *c);
+/* True if the peer has memory advertised: octets go there without waiting for it. */
+bool sdp_conn_takes_writes(const struct sdp_conn *c);
 /* The program will send no more: DisConn follows the last octets. */
 void sdp_send_end(struct sdp_conn *c);
 
@@ -84,6 +97,18 @@ void sdp_send_end(struct sdp_conn *c);
 /* Octets that have been received, or NULL: none now. With *ret_oob the last one is urgent. */
 const uint8_t *sdp_received(const struct sdp_conn *c, size_t *ret_len, bool *ret_oob);
 void sdp_received_take(struct sdp_conn *c, size_t len);
+/*
+ * Memory in which the program waits for octets, so that they come there without a copy: sdp_received() then gives octets that
+ * lie in it. mr is of this connection's domain and permits the peer to write. The memory is in use until sdp_is_wanting() is
+ * false, which it becomes by the first octets that come, in this memory or elsewhere, and at the latest by
+ * their deregistration and sdp_conn_close(). One at a time.
+ */
+void sdp_want(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr);
+bool sdp_is_wanting(const struct sdp_conn *c);
+/* Asks for the memory back. sdp_is_wanting() says when it is, and the octets that came meanwhile count. */
+void sdp_want_no_more(struct sdp_conn *c);
+/* The domain of the connection, for those regions; they are deregistered before sdp_conn_close(). */
+struct ibv_pd *sdp_conn_domain(const struct sdp_conn *c);
 /* True behind the last octets of a peer that will send no more. */
 bool sdp_received_end(const struct sdp_conn *c);
 

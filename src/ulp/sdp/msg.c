@@ -20,9 +20,13 @@ const char *const sdp_rules[SDP_NR_VERDICTS] = {
 	[SDP_DATA_IN_ADVERT] = "octets of Data come before the end of a SrcAvail",
 	[SDP_LONG_PAYLOAD] = "a SrcAvail carries more octets than it advertises",
 	[SDP_NO_ADVERT] = "an advertisement is answered that is not outstanding",
-	[SDP_LONG_COMPL] = "an RdmaRdCompl names more octets than were advertised",
+	[SDP_LONG_COMPL] = "an RdmaRdCompl or RdmaWrCompl names more octets than were advertised",
 	[SDP_AFTER_DISCONN] = "a message with data follows DisConn",
 	[SDP_SUSPENDED] = "a SuspComm asks for another connection, which is not supported",
+	[SDP_BAD_MODE] = "a ModeChange asks for a change that its sender may not make",
+	[SDP_ADVERT_MODE] = "an advertisement is not of the mode of its direction",
+	[SDP_MANY_ADVERTS] = "more advertisements are outstanding than the Hello permits",
+	[SDP_SHORT_SINK] = "a SinkAvail takes fewer octets than a Data message has",
 };
 
 size_t sdp_header_len(uint8_t mid)
@@ -57,13 +61,16 @@ size_t sdp_header_len(uint8_t mid)
 static void get_extended(struct sdp_msg *m, const uint8_t *ext, size_t len)
 {
 	if (len == WIRE_SDP_NUMBER_LEN)
-		m->number = m->mid == WIRE_SDP_MODE_CHANGE ? (uint32_t)wire_get_SDP_MODE_mode(ext)
-							   : (uint32_t)wire_get_SDP_NUMBER_value(ext);
+		m->number = m->mid == WIRE_SDP_MODE_CHANGE
+			? (uint32_t)(wire_get_SDP_MODE_send(ext) << 3 | wire_get_SDP_MODE_mode(ext))
+			: (uint32_t)wire_get_SDP_NUMBER_value(ext);
 	if (len < WIRE_SDP_SRC_AVAIL_LEN)
 		return;
 	m->length = (uint32_t)wire_get_SDP_AVAIL_length(ext);
 	m->rkey = (uint32_t)wire_get_SDP_AVAIL_rkey(ext);
 	m->vaddr = wire_get_SDP_AVAIL_vaddr(ext);
+	if (len >= WIRE_SDP_SINK_AVAIL_LEN)
+		m->kept = (uint32_t)wire_get_SDP_SINK_kept(ext);
 }
 
 enum sdp_verdict sdp_msg_get(struct sdp_msg *m, const uint8_t *data, size_t len)
@@ -75,7 +82,7 @@ enum sdp_verdict sdp_msg_get(struct sdp_msg *m, const uint8_t *data, size_t len)
 	*m = (struct sdp_msg){
 		.mid = (uint8_t)wire_get_SDP_BSDH_mid(data),
 		.oob_pres = wire_get_SDP_BSDH_oob_pres(data), .oob_pend = wire_get_SDP_BSDH_oob_pend(data),
-		.bufs = (uint16_t)wire_get_SDP_BSDH_bufs(data),
+		.req_pipe = wire_get_SDP_BSDH_req_pipe(data), .bufs = (uint16_t)wire_get_SDP_BSDH_bufs(data),
 		.seq = (uint32_t)wire_get_SDP_BSDH_mseq(data), .ack = (uint32_t)wire_get_SDP_BSDH_mseq_ack(data),
 	};
 	header = sdp_header_len(m->mid);
@@ -100,17 +107,24 @@ size_t sdp_msg_put(uint8_t *out, const struct sdp_msg *m)
 	wire_set_SDP_BSDH_mid(out, m->mid);
 	wire_set_SDP_BSDH_oob_pres(out, m->oob_pres);
 	wire_set_SDP_BSDH_oob_pend(out, m->oob_pend);
+	wire_set_SDP_BSDH_req_pipe(out, m->req_pipe);
 	wire_set_SDP_BSDH_bufs(out, m->bufs);
 	wire_set_SDP_BSDH_len(out, len);
 	wire_set_SDP_BSDH_mseq(out, m->seq);
 	wire_set_SDP_BSDH_mseq_ack(out, m->ack);
-	if (header == WIRE_SDP_BSDH_LEN + WIRE_SDP_NUMBER_LEN)
+	if (m->mid == WIRE_SDP_MODE_CHANGE) {
+		wire_set_SDP_MODE_send(ext, m->number >> 3 & 1);
+		wire_set_SDP_MODE_mode(ext, m->number & 7);
+	} else if (header == WIRE_SDP_BSDH_LEN + WIRE_SDP_NUMBER_LEN) {
 		wire_set_SDP_NUMBER_value(ext, m->number);
+	}
 	if (header < WIRE_SDP_BSDH_LEN + WIRE_SDP_SRC_AVAIL_LEN)
 		return len;
 	wire_set_SDP_AVAIL_length(ext, m->length);
 	wire_set_SDP_AVAIL_rkey(ext, m->rkey);
 	wire_set_SDP_AVAIL_vaddr(ext, m->vaddr);
+	if (m->mid == WIRE_SDP_SINK_AVAIL)
+		wire_set_SDP_SINK_kept(ext, m->kept);
 	return len;
 }
 

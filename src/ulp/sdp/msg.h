@@ -22,10 +22,12 @@ struct sdp_msg {
 	uint8_t mid;                    /* enum wire_sdp_mid */
 	bool oob_pres;                  /* the last octet of the payload is urgent */
 	bool oob_pend;
+	bool req_pipe;                  /* the sink of the other direction asks for Pipelined mode */
 	uint16_t bufs;
 	uint32_t seq, ack;
 	uint32_t number;                /* of the messages with one number; the mode's four bits */
 	uint32_t length, rkey;          /* SrcAvail, SinkAvail */
+	uint32_t kept;                  /* SinkAvail: see advert.h */
 	uint64_t vaddr;
 	const uint8_t *payload;
 	uint32_t payload_len;
@@ -61,6 +63,10 @@ enum sdp_verdict {
 	SDP_LONG_COMPL,
 	SDP_AFTER_DISCONN,
 	SDP_SUSPENDED,
+	SDP_BAD_MODE,
+	SDP_ADVERT_MODE,
+	SDP_MANY_ADVERTS,
+	SDP_SHORT_SINK,
 	SDP_NR_VERDICTS
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/sdp/sink.h"
 
+/* --- the peer's SrcAvail --- */
+
 /* The sink of an iWARP Read is written by the peer's answer, with a key of its own (RFC 5040, 4). */
 static int read_access(const struct sdp_conn *c)
 {
@@ -13,14 +15,12 @@ int sdp_sink_open(struct sdp_conn *c, const struct sdp_msg *m)
 {
 	struct sdp_sink *k = &c->sink;
 
-	if (k->open)
-		return sdp_fail_rule(c, SDP_TWO_ADVERTS);
 	k->left = m->length - m->payload_len;
 	k->vaddr = m->vaddr + m->payload_len;
 	k->rkey = m->rkey;
 	k->cancelled = false;
 	k->open = k->left != 0;
-	return k->open ? sdp_stage(c, &k->stage, &k->mr, read_access(c)) : 0;
+	return 0;
 }
 
 /* One that has ended meanwhile has been answered. */
@@ -29,18 +29,28 @@ void sdp_sink_cancel(struct sdp_conn *c)
 	c->sink.cancelled = c->sink.open;
 }
 
+static void give_back(struct sdp_conn *c)
+{
+	c->want = (struct sdp_want){ 0 };
+}
+
 int sdp_sink_read_done(struct sdp_conn *c)
 {
 	struct sdp_sink *k = &c->sink;
 	uint32_t n = k->reads;
 
 	k->reading = false;
-	k->staged = true;
 	k->left -= n;
 	k->vaddr += n;
 	k->open = k->left != 0;
 	c->counts.reads++;
-	sdp_give(c, k->stage, n, false, -1);
+	if (k->into_wanted) {
+		sdp_give(c, c->want.at, n, false, SDP_IN_WANTED);
+		give_back(c);
+	} else {
+		k->staged = true;
+		sdp_give(c, k->stage, n, false, SDP_IN_STAGE);
+	}
 	return sdp_owe(c, WIRE_SDP_RDMA_RD_COMPL, n);
 }
 
@@ -49,10 +59,10 @@ void sdp_sink_taken(struct sdp_conn *c)
 	c->sink.staged = false;
 }
 
-static int read_next(struct sdp_conn *c)
+static int read_into(struct sdp_conn *c, uint8_t *at, uint32_t len, uint32_t lkey)
 {
 	struct sdp_sink *k = &c->sink;
-	struct ibv_sge sge = { (uintptr_t)k->stage, k->left < SDP_STAGE ? k->left : SDP_STAGE, k->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)at, k->left < len ? k->left : len, lkey };
 	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_READ, 0), .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
 				  .wr.rdma = { k->vaddr, k->rkey } }, *bad;
@@ -65,7 +75,23 @@ static int read_next(struct sdp_conn *c)
 	return 0;
 }
 
-int sdp_sink_progress(struct sdp_conn *c)
+static int read_next(struct sdp_conn *c)
+{
+	struct sdp_sink *k = &c->sink;
+	int r;
+
+	/* Octets that the program has not taken come before those of the wanted memory. */
+	k->into_wanted = c->want.at && !c->want.back && !c->nr_items;
+	if (k->into_wanted)
+		return read_into(c, c->want.at, c->want.len, c->want.mr->lkey);
+	/* A program that takes octets in its own memory asks for the next ones soon. */
+	if (k->staged || (c->nr_items && c->wants))
+		return 0;
+	r = sdp_stage(c, &k->stage, &k->mr, read_access(c));
+	return r ? r : read_into(c, k->stage, SDP_STAGE, k->mr->lkey);
+}
+
+static int go_on_reading(struct sdp_conn *c)
 {
 	struct sdp_sink *k = &c->sink;
 
@@ -75,5 +101,85 @@ int sdp_sink_progress(struct sdp_conn *c)
 		k->open = k->cancelled = false;
 		return sdp_owe(c, WIRE_SDP_SEND_SM, 0);
 	}
-	return k->staged ? 0 : read_next(c);
+	return read_next(c);
+}
+
+/* --- our SinkAvail --- */
+
+void sdp_sink_data(struct sdp_conn *c)
+{
+	if (sdp_in_data(&c->in))
+		c->counts.discarded++;
+	if (!c->sink.reading)
+		give_back(c);
+}
+
+int sdp_sink_written(struct sdp_conn *c, const struct sdp_msg *m)
+{
+	enum sdp_verdict v = c->end_got ? SDP_AFTER_DISCONN : sdp_in_written(&c->in, m->number);
+
+	if (v)
+		return sdp_fail_rule(c, v);
+	c->counts.written++;
+	if (m->number)
+		sdp_give(c, c->want.at, m->number, false, SDP_IN_WANTED);
+	give_back(c);
+	return 0;
+}
+
+int sdp_sink_cancel_acked(struct sdp_conn *c)
+{
+	enum sdp_verdict v = sdp_in_cancel_acked(&c->in);
+
+	if (v)
+		return sdp_fail_rule(c, v);
+	give_back(c);
+	return 0;
+}
+
+void sdp_sink_end(struct sdp_conn *c)
+{
+	sdp_in_begin(&c->in);
+	if (!c->sink.reading)
+		give_back(c);
+}
+
+static bool may_advertise(const struct sdp_conn *c)
+{
+	return c->want.at && !c->want.back && !c->nr_items && !c->sink.open && !c->end_got &&
+	       sdp_in_may_advertise(&c->in, c->want.len, c->conf.receive_size - WIRE_SDP_BSDH_LEN,
+				    c->source.state == SDP_ADVERT_SENT || c->source.state == SDP_ADVERT_CANCELLED, c->peer_adverts);
+}
+
+static int take_back(struct sdp_conn *c)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_SINK_AVAIL_CANCEL };
+
+	if (!c->in.len && !(c->sink.reading && c->sink.into_wanted))
+		give_back(c);
+	if (!c->in.len || c->in.cancelled || !sdp_may_post(c, SDP_FOR_CONTROL))
+		return 0;
+	sdp_in_cancel(&c->in);
+	return sdp_post(c, &m);
+}
+
+static int advertise(struct sdp_conn *c)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_SINK_AVAIL, .length = c->want.len, .rkey = c->want.mr->rkey,
+			     .vaddr = (uintptr_t)c->want.at, .kept = c->in.kept };
+
+	if (!may_advertise(c) || !sdp_may_post(c, SDP_FOR_CONTROL))
+		return 0;
+	sdp_in_advertise(&c->in, m.length);
+	c->counts.sink_avail++;
+	return sdp_post(c, &m);
+}
+
+int sdp_sink_progress(struct sdp_conn *c)
+{
+	int r = go_on_reading(c);
+
+	if (r || !c->want.at)
+		return r;
+	return c->want.back ? take_back(c) : advertise(c);
 }

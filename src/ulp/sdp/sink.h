@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The peer's advertisement: fetched piece by piece by RDMA Reads into the stage, from where the program takes it. */
+/*
+ * Octets that come by RDMA. The peer's SrcAvail is fetched piece by piece, into memory in which the program waits or else into
+ * the stage. Memory in which the program waits is advertised by SinkAvail, if there is no SrcAvail.
+ */
 #ifndef ULP_SDP_SINK_H
 #define ULP_SDP_SINK_H
 
@@ -13,7 +16,16 @@ void sdp_sink_cancel(struct sdp_conn *c);
 int sdp_sink_read_done(struct sdp_conn *c);
 /* The program has taken the whole stage. */
 void sdp_sink_taken(struct sdp_conn *c);
-/* Posts the next Read, or answers a cancelled advertisement. */
+
+/* A message with octets has come: the program has its memory back, and a SinkAvail is discarded. */
+void sdp_sink_data(struct sdp_conn *c);
+/* RdmaWrCompl, or SinkCancelAck, has come. */
+int sdp_sink_written(struct sdp_conn *c, const struct sdp_msg *m);
+int sdp_sink_cancel_acked(struct sdp_conn *c);
+/* The peer sends no more. */
+void sdp_sink_end(struct sdp_conn *c);
+
+/* Posts the next Read, answers a cancelled advertisement, advertises the program's memory or takes it back. */
 int sdp_sink_progress(struct sdp_conn *c);
 
 #endif

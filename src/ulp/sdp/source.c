@@ -5,7 +5,7 @@
 
 bool sdp_source_is_busy(const struct sdp_conn *c)
 {
-	return c->source.state != SDP_ADVERT_NONE;
+	return c->source.state != SDP_ADVERT_NONE || c->source.writing;
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -13,23 +13,43 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-int sdp_source_advertise(struct sdp_conn *c, uint32_t len)
+static uint32_t data_max(const struct sdp_conn *c)
+{
+	return c->send_max - WIRE_SDP_BSDH_LEN;
+}
+
+/* A message with octets, which stand behind its header. */
+static int post_octets(struct sdp_conn *c, struct sdp_msg *m)
+{
+	if (m->payload_len)
+		sdp_out_data(&c->out);
+	return sdp_post(c, m);
+}
+
+/* --- SrcAvail --- */
+
+static bool may_advertise(const struct sdp_conn *c)
+{
+	return c->out.mode != SDP_BUFFERED && (c->in.len != 0) + 1 <= c->peer_adverts;
+}
+
+static int advertise(struct sdp_conn *c)
 {
 	struct sdp_source *s = &c->source;
-	struct sdp_msg m = { .mid = WIRE_SDP_SRC_AVAIL, .length = len, .rkey = s->mr->rkey,
-			     .vaddr = (uintptr_t)s->stage };
+	struct sdp_msg m = { .mid = WIRE_SDP_SRC_AVAIL, .length = s->len - s->done, .rkey = s->at_mr->rkey,
+			     .vaddr = (uintptr_t)(s->at + s->done) };
 	size_t header = sdp_header_len(m.mid);
 
-	/* Combined mode, in which a connection begins: the message has the first octets with it. */
-	m.payload_len = least(len, c->send_max - (uint32_t)header);
-	memcpy(sdp_next_message(c) + header, s->stage, m.payload_len);
-	s->state = m.payload_len == len ? SDP_ADVERT_NONE : SDP_ADVERT_SENT;
-	s->len = len;
-	s->done = m.payload_len;
+	/* In Combined mode the message has the first octets with it, and not all. */
+	if (c->out.mode == SDP_COMBINED) {
+		m.payload_len = least(m.length - 1, c->send_max - (uint32_t)header);
+		memcpy(sdp_next_message(c) + header, s->at + s->done, m.payload_len);
+		s->done += m.payload_len;
+	}
+	s->state = SDP_ADVERT_SENT;
 	s->until = ulp_now_ms() + c->conf.advert_ms;
 	c->counts.src_avail++;
-	c->counts.sent += len;
-	return sdp_post(c, &m);
+	return post_octets(c, &m);
 }
 
 int sdp_source_answered(struct sdp_conn *c, const struct sdp_msg *m)
@@ -56,6 +76,69 @@ int sdp_source_answered(struct sdp_conn *c, const struct sdp_msg *m)
 	return 0;
 }
 
+static int cancel(struct sdp_conn *c)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_SRC_AVAIL_CANCEL };
+
+	if (ulp_now_ms() < c->source.until || !sdp_may_post(c, SDP_FOR_CONTROL))
+		return 0;
+	c->source.state = SDP_ADVERT_CANCELLED;
+	c->counts.cancelled++;
+	return sdp_post(c, &m);
+}
+
+/* --- SinkAvail --- */
+
+int sdp_source_sink_avail(struct sdp_conn *c, const struct sdp_msg *m)
+{
+	struct sdp_source *s = &c->source;
+	bool stale;
+	enum sdp_verdict v = sdp_out_sink_avail(&c->out, m, c->sink.open, data_max(c), &stale);
+
+	if (v)
+		return sdp_fail_rule(c, v);
+	if (stale) {
+		c->counts.stale++;
+		return 0;
+	}
+	/* The peer drops the SrcAvail that crosses with it. */
+	if (s->state == SDP_ADVERT_SENT || s->state == SDP_ADVERT_CANCELLED) {
+		s->state = SDP_ADVERT_READY;
+		c->counts.crossed++;
+	}
+	return 0;
+}
+
+/* RdmaWrCompl follows its Write on the same queue pair, so that the octets are there before it. */
+static int write_next(struct sdp_conn *c)
+{
+	struct sdp_source *s = &c->source;
+	struct sdp_target *t = &c->out.targets[0];
+	struct ibv_sge sge = { (uintptr_t)(s->at + s->done), least(s->len - s->done, t->len), s->at_mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_WRITE, 0), .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+				  .wr.rdma = { t->vaddr, t->rkey } }, *bad;
+	struct sdp_msg m = { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = sge.length };
+	int r = ibv_post_send(c->rdma.id->qp, &wr, &bad);
+
+	if (r)
+		return ulp_end(&c->rdma, r, "an RDMA Write cannot be posted (%s)", strerror(r));
+	s->writing = true;
+	s->done += sge.length;
+	if (s->done == s->len)
+		s->state = SDP_ADVERT_NONE;
+	c->counts.writes++;
+	sdp_out_written(&c->out);
+	return sdp_post(c, &m);
+}
+
+void sdp_source_write_done(struct sdp_conn *c)
+{
+	c->source.writing = false;
+}
+
+/* --- the way of the octets --- */
+
 static int copy(struct sdp_conn *c)
 {
 	struct sdp_source *s = &c->source;
@@ -63,29 +146,80 @@ static int copy(struct sdp_conn *c)
 	int r = 0;
 
 	while (!r && s->done < s->len && sdp_may_post(c, SDP_FOR_DATA)) {
-		m.payload_len = least(s->len - s->done, c->send_max - WIRE_SDP_BSDH_LEN);
-		memcpy(sdp_next_message(c) + WIRE_SDP_BSDH_LEN, s->stage + s->done, m.payload_len);
+		m.payload_len = least(s->len - s->done, data_max(c));
+		memcpy(sdp_next_message(c) + WIRE_SDP_BSDH_LEN, s->at + s->done, m.payload_len);
 		s->done += m.payload_len;
 		c->counts.data++;
-		r = sdp_post(c, &m);
+		r = post_octets(c, &m);
 	}
 	if (s->done == s->len)
 		s->state = SDP_ADVERT_NONE;
 	return r;
 }
 
-int sdp_source_progress(struct sdp_conn *c)
+static int go_on(struct sdp_conn *c)
 {
 	struct sdp_source *s = &c->source;
-	struct sdp_msg m = { .mid = WIRE_SDP_SRC_AVAIL_CANCEL };
 
-	if (s->state == SDP_ADVERT_COPY)
-		return copy(c);
-	if (s->state != SDP_ADVERT_SENT || ulp_now_ms() < s->until || !sdp_may_post(c, SDP_FOR_CONTROL))
+	if (s->writing)
 		return 0;
-	s->state = SDP_ADVERT_CANCELLED;
-	c->counts.cancelled++;
+	if (c->out.nr)
+		return sdp_may_post(c, SDP_FOR_CONTROL) ? write_next(c) : 0;
+	if (s->len - s->done < 2 || s->len - s->done < c->conf.advertise || !may_advertise(c)) {
+		s->state = SDP_ADVERT_COPY;
+		return copy(c);
+	}
+	return sdp_may_post(c, SDP_FOR_DATA) ? advertise(c) : 0;
+}
+
+/* The source changes between advertisements: none has to change its form. */
+static int change_mode(struct sdp_conn *c)
+{
+	struct sdp_msg m = { .mid = WIRE_SDP_MODE_CHANGE };
+
+	if (!c->out.pipe_wanted || c->out.mode != SDP_COMBINED || c->source.state == SDP_ADVERT_SENT ||
+	    c->source.state == SDP_ADVERT_CANCELLED || !sdp_may_post(c, SDP_FOR_CONTROL))
+		return 0;
+	c->out.pipe_wanted = false;
+	m.number = sdp_out_change(&c->out, SDP_PIPELINED);
+	c->counts.mode_changes++;
 	return sdp_post(c, &m);
+}
+
+bool sdp_source_may_begin(const struct sdp_conn *c)
+{
+	return !sdp_source_is_busy(c) && (c->out.nr || may_advertise(c)) && sdp_may_post(c, SDP_FOR_DATA);
+}
+
+int sdp_source_begin(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr)
+{
+	struct sdp_source *s = &c->source;
+
+	s->at = at;
+	s->at_mr = mr;
+	s->len = len;
+	s->done = 0;
+	s->state = SDP_ADVERT_READY;
+	c->counts.sent += len;
+	return go_on(c);
+}
+
+int sdp_source_progress(struct sdp_conn *c)
+{
+	int r = change_mode(c);
+
+	if (r)
+		return r;
+	switch (c->source.state) {
+	case SDP_ADVERT_READY:
+		return go_on(c);
+	case SDP_ADVERT_SENT:
+		return cancel(c);
+	case SDP_ADVERT_COPY:
+		return copy(c);
+	default:
+		return 0;
+	}
 }
 
 int64_t sdp_source_due(const struct sdp_conn *c)

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Our advertisement: SrcAvail, and how it ends. */
+/* Octets of the program that the peer fetches (SrcAvail), or that are written into memory of the peer (SinkAvail). */
 #ifndef ULP_SDP_SOURCE_H
 #define ULP_SDP_SOURCE_H
 
 #include "ulp/sdp/state.h"
 
-/* True while an advertisement, or the copying after SendSm, is under way: no octets may pass it. */
+/* True while octets of sdp_source_begin() are under way: no other ones may pass them. */
 bool sdp_source_is_busy(const struct sdp_conn *c);
-/* Advertises the first len octets of the stage, the first of them in the message itself. */
-int sdp_source_advertise(struct sdp_conn *c, uint32_t len);
+/* True if octets may begin now. */
+bool sdp_source_may_begin(const struct sdp_conn *c);
+/* Sends len octets, which stay as they are until the source is no longer busy; mr permits the peer to read them. */
+int sdp_source_begin(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr);
 /* RdmaRdCompl or SendSm has come. */
 int sdp_source_answered(struct sdp_conn *c, const struct sdp_msg *m);
-/* Cancels an advertisement that waits too long, and sends what SendSm asked for. */
+/* SinkAvail has come. */
+int sdp_source_sink_avail(struct sdp_conn *c, const struct sdp_msg *m);
+/* An RDMA Write has ended. */
+void sdp_source_write_done(struct sdp_conn *c);
+/* Sends what may be sent, changes the mode if the peer asks, cancels an advertisement that waits too long. */
 int sdp_source_progress(struct sdp_conn *c);
 /* When an advertisement is to be cancelled; 0: there is none. */
 int64_t sdp_source_due(const struct sdp_conn *c);

@@ -29,6 +29,7 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 				  .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
 	int r;
 
+	m->req_pipe = c->wants && c->in.mode == SDP_COMBINED;
 	sdp_flow_stamp(&c->flow, m);
 	sge.length = (uint32_t)sdp_msg_put(at, m);
 	if (m->oob_pres || m->oob_pend)

@@ -3,6 +3,7 @@
 #ifndef ULP_SDP_STATE_H
 #define ULP_SDP_STATE_H
 
+#include "ulp/sdp/advert.h"
 #include "ulp/sdp/conn.h"
 #include "ulp/sdp/flow.h"
 
@@ -10,7 +11,7 @@
 #define SDP_END_MS 10000                /* for the peer's part of the end */
 
 /* What a work request was; the index of a receive or message is in the low half of its ID. */
-enum sdp_work { SDP_WORK_RECEIVE = 1, SDP_WORK_MESSAGE, SDP_WORK_READ, SDP_WORK_KEEPALIVE };
+enum sdp_work { SDP_WORK_RECEIVE = 1, SDP_WORK_MESSAGE, SDP_WORK_READ, SDP_WORK_WRITE, SDP_WORK_KEEPALIVE };
 
 static inline uint64_t sdp_work_id(enum sdp_work work, uint32_t index)
 {
@@ -22,24 +23,45 @@ struct sdp_item {
 	const uint8_t *at;
 	uint32_t len;
 	bool oob;
-	int32_t receive;        /* it lies in this one; -1: in the sink's stage */
+	int32_t receive;        /* they lie in this one, or in one of: */
 };
 
-enum sdp_advert { SDP_ADVERT_NONE, SDP_ADVERT_SENT, SDP_ADVERT_CANCELLED, SDP_ADVERT_COPY };
+#define SDP_IN_STAGE (-1)
+#define SDP_IN_WANTED (-2)
 
-/* Our advertisement. */
+/*
+ * Octets of the program that do not go by Data at once.
+ *
+ *   READY -> (SinkAvail is there)  RDMA Write, RdmaWrCompl -> READY
+ *         -> (few, or no advertisement permitted)  COPY: Data
+ *         -> SENT: SrcAvail -> RdmaRdCompl of all | SendSm: COPY | a SinkAvail that crossed: READY | CANCELLED
+ */
+enum sdp_advert { SDP_ADVERT_NONE, SDP_ADVERT_READY, SDP_ADVERT_SENT, SDP_ADVERT_CANCELLED, SDP_ADVERT_COPY };
+
 struct sdp_source {
 	enum sdp_advert state;
 	uint8_t *stage;
 	struct ibv_mr *mr;
-	uint32_t len, done;     /* octets of the stage, and those that the peer has */
+	const uint8_t *at;      /* the octets: the stage, or memory of the program */
+	const struct ibv_mr *at_mr;
+	uint32_t len, done;     /* how many, and those that the peer has */
+	bool writing;           /* an RDMA Write is under way */
 	int64_t until;
+};
+
+/* Memory of the program in which it waits for octets. */
+struct sdp_want {
+	uint8_t *at;            /* NULL: none */
+	uint32_t len;
+	const struct ibv_mr *mr;
+	bool back;              /* the program wants it back */
 };
 
 /* The peer's advertisement. */
 struct sdp_sink {
 	bool open;              /* it has octets left */
-	bool reading, staged;   /* the stage is being filled; it has octets that the program has not taken */
+	bool reading, staged;   /* a Read is under way; the stage has octets that the program has not taken */
+	bool into_wanted;       /* that Read */
 	bool cancelled;
 	uint8_t *stage;
 	struct ibv_mr *mr;
@@ -57,6 +79,9 @@ struct sdp_conn {
 	struct sdp_conf conf;
 	struct sdp_flow flow;
 	uint32_t send_max;              /* longest message that the peer takes */
+	uint8_t peer_adverts;           /* its MaxAdverts */
+	struct sdp_out out;
+	struct sdp_in in;
 	uint32_t send_next, under_way;  /* messages */
 	struct sdp_item *items;         /* a ring of conf.depth + 1 */
 	uint32_t item_first, nr_items;
@@ -64,10 +89,12 @@ struct sdp_conn {
 	uint32_t nr_owed;
 	struct sdp_source source;
 	struct sdp_sink sink;
+	struct sdp_want want;
 	struct sockaddr_storage local, peer;
 	int64_t spoken;                 /* when the last message left or came */
 	int64_t end_until;              /* for the peer's part of the end; 0: not begun */
 	bool active;                    /* this end connects */
+	bool wants;                     /* the program has waited in memory of its own */
 	bool established, disconnected;
 	bool end_wanted, end_sent, end_got, end_by_us;
 	struct sdp_counts counts;
