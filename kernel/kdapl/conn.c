@@ -477,6 +477,28 @@ DAT_RETURN kdp_ep_common_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR remote
 
 /* --- accept --- */
 
+void kdp_conn_reject(struct kdp_conn *c, struct dpr_private *out, bool ours)
+{
+	dpr_private_reject(out, ours);
+	rdma_reject(c->id, out->data, out->len, IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/* Makes the queue pair and sends the reply, or rejects. Returns 0 or a negative errno. */
+static int answer(struct kdp_conn *c, struct kdp_ep *ep, struct rdma_conn_param *p)
+{
+	struct dpr_private none = { .len = 0 };
+	int err;
+
+	if (c->gone)
+		return -ECONNRESET;
+	err = kdp_conn_make_qp(c, ep);
+	if (err)
+		kdp_conn_reject(c, &none, true);
+	else
+		err = rdma_accept(c->id, p); /* rejects if it fails */
+	return err;
+}
+
 /* Called with the id's handler lock held. */
 static DAT_RETURN accept_locked(struct kdp_conn *c, struct kdp_ep *ep, const struct dpr_private *out)
 {
@@ -488,7 +510,7 @@ static DAT_RETURN accept_locked(struct kdp_conn *c, struct kdp_ep *ep, const str
 	p.responder_resources = min(p.responder_resources, c->responder_resources);
 	p.initiator_depth = min(p.initiator_depth, c->initiator_depth);
 	/* what fails from here on, the endpoint reports by an event */
-	if (c->gone || kdp_conn_make_qp(c, ep) || rdma_accept(c->id, &p))
+	if (answer(c, ep, &p))
 		fail(c, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, false);
 	return DAT_SUCCESS;
 }

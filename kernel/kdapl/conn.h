@@ -52,6 +52,10 @@ struct rdma_conn_param kdp_conn_param(const DAT_EP_ATTR *attr, const struct dpr_
 
 int kdp_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev);
 
+/* Rejects c, a request; ours: for a reason of the provider, not by the consumer. out has room for the header that says so.
+ * A peer that has gone, or memory that is short, are no error. */
+void kdp_conn_reject(struct kdp_conn *c, struct dpr_private *out, bool ours);
+
 /* Makes c, a request, the connection of ep and accepts it. */
 DAT_RETURN kdp_conn_accept(struct kdp_conn *c, struct kdp_ep *ep, const struct dpr_private *out);
 

@@ -4,7 +4,6 @@
 #include "dat/core/ask.h"
 
 #include <linux/slab.h>
-#include <rdma/ib_cm.h>
 
 enum { BACKLOG = 1024 };
 
@@ -37,12 +36,6 @@ static struct kdp_cr *kdp_cr_of(DAT_HANDLE h)
 	return kdp_obj_of(h, DAT_HANDLE_TYPE_CR);
 }
 
-static void reject(struct kdp_conn *c, struct dpr_private *out, bool ours)
-{
-	dpr_private_reject(out, ours);
-	rdma_reject(c->id, out->data, out->len, IB_CM_REJ_CONSUMER_DEFINED);
-}
-
 /* The endpoint of a rejected request: back to its owner, or gone if the provider made it. */
 static void return_ep(struct kdp_ep *ep)
 {
@@ -67,7 +60,7 @@ static void cr_detach(struct kdp_obj *o)
 	cr->conn = NULL;
 	if (!c)
 		return;
-	reject(c, &out, true);
+	kdp_conn_reject(c, &out, true);
 	kdp_conn_close(c);
 }
 
@@ -184,7 +177,7 @@ static int on_request(struct kdp_sp *sp, struct rdma_cm_id *id, struct rdma_cm_e
 	id->event_handler = kdp_conn_event;
 	if (offer(sp, c, &in))
 		return 0;
-	reject(c, &out, true);
+	kdp_conn_reject(c, &out, true);
 	kdp_conn_put(c);
 	return -ENOMEM;
 }
@@ -680,7 +673,7 @@ DAT_RETURN kdp_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID d
 	}
 	c = take_conn(cr);
 	if (c) {
-		reject(c, &out, false);
+		kdp_conn_reject(c, &out, false);
 		kdp_conn_close(c);
 	}
 	kdp_obj_end(&cr->obj, false);
