@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define FLUSHED_MS 1000        /* from the end of a queue pair to the event that tells why */
+
 int ulp_end(struct ulp_conn *u, int err, const char *fmt, ...)
 {
 	va_list ap;
@@ -51,7 +53,8 @@ static int next_event(struct ulp_conn *u)
 	return r ? r : kind;
 }
 
-int ulp_await(struct ulp_conn *u, enum rdma_cm_event_type wanted, int timeout_ms)
+/* Takes events until the wanted one. Returns 0; a negative errno, and the connection has ended; 1: not within timeout_ms. */
+static int await_event(struct ulp_conn *u, enum rdma_cm_event_type wanted, int timeout_ms)
 {
 	struct pollfd p = { u->events->fd, POLLIN, 0 };
 	int64_t end = ulp_now_ms() + timeout_ms, left;
@@ -64,11 +67,25 @@ int ulp_await(struct ulp_conn *u, enum rdma_cm_event_type wanted, int timeout_ms
 			continue;
 		left = end - ulp_now_ms();
 		if (left <= 0)
-			return ulp_end(u, ETIMEDOUT, "the peer does not answer");
+			return 1;
 		if (poll(&p, 1, (int)left) < 0 && errno != EINTR)
 			return ulp_end(u, errno, "poll fails (%s)", strerror(errno));
 	}
 	return 0;
+}
+
+int ulp_await(struct ulp_conn *u, enum rdma_cm_event_type wanted, int timeout_ms)
+{
+	int r = await_event(u, wanted, timeout_ms);
+
+	return r > 0 ? ulp_end(u, ETIMEDOUT, "the peer does not answer") : r;
+}
+
+int ulp_failed(struct ulp_conn *u, const struct ibv_wc *wc)
+{
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && !u->error)
+		await_event(u, RDMA_CM_EVENT_DISCONNECTED, FLUSHED_MS);
+	return ulp_end(u, EIO, "an operation fails: %s", ibv_wc_status_str(wc->status));
 }
 
 int ulp_take_events(struct ulp_conn *u)

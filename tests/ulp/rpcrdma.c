@@ -4,202 +4,49 @@
  * reply chunks and at position zero, under every setting; credits; the backward direction; and peers that
  * break the protocol, of which each byte is written by hand.
  */
-#include "ends.h"
+#include "rpcrdma_ends.h"
 
-#include "ulp/rpcrdma/conn.h"
 #include "ulp/rpcrdma/header.h"
-#include "ulp/listen.h"
 #include "ulp/rpcrdma/private.h"
 #include "ulp/rpcrdma/rpc.h"
+#include "wire/field.h"
 
 #include <arpa/inet.h>
 #include <rdma/rdma_verbs.h>
 
-#define ECHO_PROGRAM 200000
-#define CALL_ARGS 40    /* the header of a call without credentials */
-#define REPLY_RESULTS 24
-#define TIMEOUT_MS 60000
+#define TIMEOUT_MS RPR_ENDS_MS
 
-struct side {
-	struct rpr_conn *c;
-	struct ulp_listener *l;
-	unsigned calls, replies, back_calls, back_replies, most_out;
-	struct rpr_buf *held[64];       /* calls that are not answered yet */
-	unsigned nr_held, hold;
-	uint32_t expect_len[256];       /* of the reply to xid */
-	uint32_t expect_opaque[256], expect_bytes[256]; /* where its data is, and how long */
-	bool expect_failure[256];
-};
-
-static struct side side;
-static uint8_t pattern[3 << 20];
-
-static void put(uint8_t *p, uint32_t v)
-{
-	wire_put32(p, v);
-}
-
-static uint32_t word(const struct rpr_buf *b, size_t at)
-{
-	CHECK(at + 4 <= b->len);
-	return wire_get32(b->data + at);
-}
-
-static size_t put_call(uint8_t *p, uint32_t xid, uint32_t program, uint32_t version, uint32_t procedure)
-{
-	const uint32_t words[] = { xid, 0, 2, program, version, procedure, 0, 0, 0, 0 };
-
-	for (unsigned i = 0; i < 10; i++)
-		put(p + 4 * i, words[i]);
-	return CALL_ARGS;
-}
-
-static size_t put_reply(uint8_t *p, uint32_t xid)
-{
-	const uint32_t words[] = { xid, 1, 0, 0, 0, 0 };
-
-	for (unsigned i = 0; i < 6; i++)
-		put(p + 4 * i, words[i]);
-	return REPLY_RESULTS;
-}
-
-static size_t put_opaque(uint8_t *p, uint32_t len)
-{
-	put(p, len);
-	memcpy(p + 4, pattern, len);
-	memset(p + 4 + len, 0, -len & 3);
-	return 4 + ((len + 3) & ~3u);
-}
-
-static void expect_opaque(const struct rpr_buf *b, size_t at, uint32_t len)
-{
-	CHECK(word(b, at) == len && b->len == at + 4 + ((len + 3) & ~3u));
-	CHECK(!memcmp(b->data + at + 4, pattern, len));
-	for (uint32_t i = len; i & 3; i++)
-		CHECK(!b->data[at + 4 + i]);
-}
-
-/* --- the server's program --- */
-
-static void answer(struct rpr_buf *call)
-{
-	struct rpr_buf *b = rpr_conn_buf(side.c);
-	uint32_t program = word(call, 12), procedure = word(call, 20);
-	size_t len;
-
-	CHECK(b);
-	len = put_reply(b->data, word(call, 0));
-	if (program == ECHO_PROGRAM && procedure == 9) { /* a reply that is too long for its call */
-		len += put_opaque(b->data + len, word(call, CALL_ARGS));
-	} else if (program == ECHO_PROGRAM) {
-		memcpy(b->data + len, call->data + CALL_ARGS, call->len - CALL_ARGS);
-		len += call->len - CALL_ARGS;
-	} else if (procedure == 7) { /* WRITE: handle, offset, count, stable, data */
-		expect_opaque(call, CALL_ARGS + 8 + 16, word(call, CALL_ARGS + 16));
-		put(b->data + len, 0);
-		len += 4;
-	} else { /* READ: handle, offset, count */
-		memset(b->data + len, 0, 16); /* status, no attributes, count, eof */
-		put(b->data + len + 8, word(call, CALL_ARGS + 16));
-		len += 16;
-		len += put_opaque(b->data + len, word(call, CALL_ARGS + 16));
-	}
-	b->len = len;
-	CHECK(!rpr_conn_send(side.c, b));
-	rpr_conn_buf_put(side.c, call);
-}
-
-static void server_message(void *user, struct rpr_buf *b)
-{
-	(void)user;
-	if (rpr_rpc_direction(b->data, b->len) == RPR_REPLY) {
-		CHECK(word(b, 0) == 500 + side.back_replies);
-		expect_opaque(b, REPLY_RESULTS, 300);
-		side.back_replies++;
-		rpr_conn_buf_put(side.c, b);
-		return;
-	}
-	side.calls++;
-	side.held[side.nr_held++] = b;
-	if (side.nr_held > side.most_out)
-		side.most_out = side.nr_held;
-	if (side.nr_held <= side.hold)
-		return;
-	/* The newest first: replies need no order. */
-	while (side.nr_held)
-		answer(side.held[--side.nr_held]);
-	side.hold = 0;
-}
-
-static const struct rpr_ops server_ops = { server_message };
-
-/* --- the client's program --- */
-
-static void client_message(void *user, struct rpr_buf *b)
-{
-	uint32_t xid = word(b, 0);
-	struct rpr_buf *r;
-
-	(void)user;
-	if (rpr_rpc_direction(b->data, b->len) == RPR_CALL) {
-		r = rpr_conn_buf(side.c);
-		r->len = put_reply(r->data, xid);
-		r->len += put_opaque(r->data + r->len, 300);
-		CHECK(!rpr_conn_send(side.c, r));
-		side.back_calls++;
-	} else {
-		CHECK(xid < 256);
-		if (side.expect_failure[xid])
-			CHECK(b->len == RPR_RPC_FAILED_LEN && word(b, 20) == 5);
-		else
-			CHECK_MSG(b->len == side.expect_len[xid], "reply %u has %zu bytes, not %u", xid, b->len,
-				  side.expect_len[xid]);
-		if (side.expect_opaque[xid])
-			expect_opaque(b, side.expect_opaque[xid], side.expect_bytes[xid]);
-		side.replies++;
-	}
-	rpr_conn_buf_put(side.c, b);
-}
-
-static const struct rpr_ops client_ops = { client_message };
-
-/* --- both --- */
+static struct ulp_listener *listener;
 
 /* True while the connection lives. */
 static bool step(void)
 {
-	struct pollfd p[RPR_CONN_FDS];
-
-	rpr_conn_fds(side.c, p);
-	CHECK(poll(p, RPR_CONN_FDS, TIMEOUT_MS) > 0);
-	if (rpr_conn_progress(side.c)) {
-		fprintf(stderr, "# %s\n", rpr_conn_why(side.c));
-		return false;
-	}
-	return true;
+	if (rpr_ends_step())
+		return true;
+	fprintf(stderr, "# %s\n", rpr_conn_why(side.c));
+	return false;
 }
 
 static void listen_on(struct ends *e)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
-	for (size_t i = 0; i < sizeof(pattern); i++)
-		pattern[i] = (uint8_t)(i * 2654435761u >> 9);
-	side.l = ulp_listen((struct sockaddr *)&at, RDMA_PS_TCP, -1, 8);
-	if (!side.l)
+	rpr_ends_fill();
+	listener = ulp_listen((struct sockaddr *)&at, RDMA_PS_TCP, -1, 8);
+	if (!listener)
 		SKIP("no RDMA device: %s", strerror(errno));
 	CHECK(at.sin_port && write(e->out, &at, sizeof(at)) == sizeof(at));
 }
 
 static void accept_one_conn(const struct rpr_conf *conf)
 {
-	struct pollfd p = { ulp_listener_fd(side.l), POLLIN, 0 };
+	struct pollfd p = { ulp_listener_fd(listener), POLLIN, 0 };
 	struct ulp_request q;
 	char why[ULP_WHY_MAX];
 
-	while (ulp_listener_next(side.l, &q))
+	while (ulp_listener_next(listener, &q))
 		CHECK(poll(&p, 1, TIMEOUT_MS) == 1);
-	side.c = rpr_accept(q.id, q.data, q.len, conf, &server_ops, NULL, TIMEOUT_MS, why);
+	side.c = rpr_accept(q.id, q.data, q.len, conf, &rpr_ends_server, NULL, TIMEOUT_MS, why);
 	CHECK_MSG(side.c, "%s", why);
 }
 
@@ -209,16 +56,15 @@ static void serve(struct ends *e, struct rpr_conf conf)
 	accept_one_conn(&conf);
 	while (step())
 		;
-	rpr_conn_close(side.c);
-	ulp_listener_close(side.l);
+	rpr_ends_close();
+	ulp_listener_close(listener);
 }
 
 static struct sockaddr_in where(struct ends *e)
 {
 	struct sockaddr_in at;
 
-	for (size_t i = 0; i < sizeof(pattern); i++)
-		pattern[i] = (uint8_t)(i * 2654435761u >> 9);
+	rpr_ends_fill();
 	CHECK(read(e->in, &at, sizeof(at)) == sizeof(at));
 	return at;
 }
@@ -228,71 +74,18 @@ static void connect_to(struct ends *e, struct rpr_conf conf)
 	struct sockaddr_in at = where(e);
 	char why[ULP_WHY_MAX];
 
-	side.c = rpr_connect((struct sockaddr *)&at, &conf, &client_ops, NULL, TIMEOUT_MS, why);
+	side.c = rpr_connect((struct sockaddr *)&at, &conf, &rpr_ends_client, NULL, TIMEOUT_MS, why);
 	CHECK_MSG(side.c, "%s", why);
 }
 
-static void send_call(struct rpr_buf *b)
+static void call(size_t (*put)(uint8_t *p, uint32_t xid, uint32_t len), uint32_t xid, uint32_t len)
 {
-	int r;
-
-	while ((r = rpr_conn_send(side.c, b)) == -EAGAIN)
-		CHECK_MSG(step(), "%s", rpr_conn_why(side.c));
-	CHECK_MSG(!r, "%d: %s", r, rpr_conn_why(side.c));
+	CHECK_MSG(rpr_ends_call(put, xid, len), "%s", rpr_conn_why(side.c));
 }
 
 static void await_replies(unsigned n)
 {
-	while (side.replies < n)
-		CHECK_MSG(step(), "%s", rpr_conn_why(side.c));
-}
-
-static struct rpr_buf *call_buf(void)
-{
-	struct rpr_buf *b;
-
-	while (!(b = rpr_conn_buf(side.c)))
-		CHECK_MSG(step(), "%s", rpr_conn_why(side.c));
-	return b;
-}
-
-static void nfs_write(uint32_t xid, uint32_t len)
-{
-	struct rpr_buf *b = call_buf();
-	uint8_t *p = b->data + put_call(b->data, xid, 100003, 3, 7);
-
-	put(p, 4), put(p + 4, 0xf00d), put(p + 8, 0), put(p + 12, 0), put(p + 16, len), put(p + 20, 2);
-	p += 24;
-	p += put_opaque(p, len);
-	b->len = (size_t)(p - b->data);
-	side.expect_len[xid] = REPLY_RESULTS + 4;
-	send_call(b);
-}
-
-static void nfs_read(uint32_t xid, uint32_t len)
-{
-	struct rpr_buf *b = call_buf();
-	uint8_t *p = b->data + put_call(b->data, xid, 100003, 3, 6);
-
-	put(p, 4), put(p + 4, 0xf00d), put(p + 8, 0), put(p + 12, 0), put(p + 16, len);
-	b->len = CALL_ARGS + 20;
-	side.expect_len[xid] = REPLY_RESULTS + 16 + 4 + ((len + 3) & ~3u);
-	side.expect_opaque[xid] = REPLY_RESULTS + 16;
-	side.expect_bytes[xid] = len;
-	send_call(b);
-}
-
-static void echo(uint32_t xid, uint32_t len)
-{
-	struct rpr_buf *b = call_buf();
-	uint8_t *p = b->data + put_call(b->data, xid, ECHO_PROGRAM, 1, 1);
-
-	p += put_opaque(p, len);
-	b->len = (size_t)(p - b->data);
-	side.expect_len[xid] = REPLY_RESULTS + 4 + ((len + 3) & ~3u);
-	side.expect_opaque[xid] = REPLY_RESULTS;
-	side.expect_bytes[xid] = len;
-	send_call(b);
+	CHECK_MSG(rpr_ends_await(n), "%s", rpr_conn_why(side.c));
 }
 
 static const uint32_t sizes[] = { 0, 1, 3, 4, 900, 1000, 3999, 4000, 4096, 5001, 65536, 1 << 20 };
@@ -303,16 +96,11 @@ static void all_sizes(void)
 	uint32_t xid = 0;
 
 	for (unsigned i = 0; i < NR_SIZES; i++) {
-		nfs_write(xid++, sizes[i]);
-		nfs_read(xid++, sizes[i]);
-		echo(xid++, sizes[i]);
+		call(rpr_ends_write, xid++, sizes[i]);
+		call(rpr_ends_read, xid++, sizes[i]);
+		call(rpr_ends_echo, xid++, sizes[i]);
 	}
 	await_replies(xid);
-}
-
-static void close_client(void)
-{
-	rpr_conn_close(side.c);
 }
 
 /* --- the cases: a configuration for each end --- */
@@ -334,7 +122,7 @@ static void sizes_client(struct ends *e)
 	CHECK(n->calls == 3 * NR_SIZES && n->replies == n->calls && !n->errors);
 	CHECK(n->read_chunks && n->write_chunks && n->reply_chunks && n->long_calls);
 	CHECK((n->remote_inv != 0) == (conf_client.remote_inv && conf_server.remote_inv && conf_client.windows));
-	close_client();
+	rpr_ends_close();
 }
 
 static void every_setting(void)
@@ -369,8 +157,8 @@ static void credits_server(struct ends *e)
 	while (step())
 		;
 	CHECK_MSG(side.most_out == 5, "%u", side.most_out);
-	rpr_conn_close(side.c);
-	ulp_listener_close(side.l);
+	rpr_ends_close();
+	ulp_listener_close(listener);
 }
 
 static void credits_client(struct ends *e)
@@ -379,12 +167,12 @@ static void credits_client(struct ends *e)
 
 	conf.credits = 64;
 	connect_to(e, conf);
-	nfs_write(0, 1);
+	call(rpr_ends_write, 0, 1);
 	await_replies(1);
 	for (uint32_t xid = 1; xid < 61; xid++)
-		nfs_read(xid, 20000);
+		call(rpr_ends_read, xid, 20000);
 	await_replies(61);
-	close_client();
+	rpr_ends_close();
 }
 
 /* The server calls, in between calls of the client. */
@@ -398,14 +186,13 @@ static void back_server(struct ends *e)
 	while (side.calls < 1)
 		CHECK_MSG(step(), "%s", rpr_conn_why(side.c));
 	b = rpr_conn_buf(side.c);
-	b->len = put_call(b->data, 1, 0x40000000, 1, 1);
-	b->len += put_opaque(b->data + b->len, 5000);
+	b->len = rpr_ends_put_call(b->data, 1, BACK_PROGRAM, 1, 1);
+	b->len += rpr_ends_put_opaque(b->data + b->len, 5000);
 	CHECK(rpr_conn_send(side.c, b) == -EMSGSIZE); /* it has to lie inline */
 	rpr_conn_buf_put(side.c, b);
 	for (unsigned i = 0; i < 40; i++) {
 		b = rpr_conn_buf(side.c);
-		b->len = put_call(b->data, 500 + i, 0x40000000, 1, 1);
-		b->len += put_opaque(b->data + b->len, 200);
+		b->len = rpr_ends_back_call(b->data, BACK_XID + i);
 		CHECK(!rpr_conn_send(side.c, b));
 		while (side.back_replies <= i)
 			CHECK_MSG(step(), "%s", rpr_conn_why(side.c));
@@ -413,20 +200,20 @@ static void back_server(struct ends *e)
 	mark(e);
 	while (step())
 		;
-	rpr_conn_close(side.c);
-	ulp_listener_close(side.l);
+	rpr_ends_close();
+	ulp_listener_close(listener);
 }
 
 static void back_client(struct ends *e)
 {
 	connect_to(e, rpr_conf_ours());
 	for (uint32_t xid = 0; xid < 20; xid++)
-		nfs_read(xid, 5000);
+		call(rpr_ends_read, xid, 5000);
 	while (side.back_calls < 40)
 		CHECK_MSG(step(), "%s", rpr_conn_why(side.c));
 	await_replies(20);
 	await(e);
-	close_client();
+	rpr_ends_close();
 }
 
 /* A reply that is longer than its reply chunk fails this call alone. */
@@ -438,23 +225,27 @@ static void long_server(struct ends *e)
 	serve(e, conf);
 }
 
+static size_t put_too_long(uint8_t *p, uint32_t xid, uint32_t len)
+{
+	size_t n = rpr_ends_put_call(p, xid, ECHO_PROGRAM, 1, ECHO_TOO_LONG);
+
+	wire_put32(p + n, len);
+	side.expected[xid].failure = true;
+	return n + 4;
+}
+
 static void long_client(struct ends *e)
 {
 	struct rpr_conf conf = rpr_conf_ours();
-	struct rpr_buf *b;
 
 	conf.max_message = 1 << 20;
 	connect_to(e, conf);
-	b = call_buf();
-	b->len = put_call(b->data, 3, ECHO_PROGRAM, 1, 9) + 4;
-	put(b->data + CALL_ARGS, 3 << 19);
-	side.expect_failure[3] = true;
-	send_call(b);
+	call(put_too_long, 3, 3 << 19);
 	await_replies(1);
 	CHECK(rpr_conn_counts(side.c)->errors == 1);
-	echo(4, 70000);
+	call(rpr_ends_echo, 4, 70000);
 	await_replies(2);
-	close_client();
+	rpr_ends_close();
 }
 
 static void no_listener(void)
@@ -463,9 +254,9 @@ static void no_listener(void)
 	struct rpr_conf conf = rpr_conf_ours();
 	char why[ULP_WHY_MAX] = "";
 
-	CHECK(!rpr_connect((struct sockaddr *)&at, &conf, &client_ops, NULL, TIMEOUT_MS, why) && *why);
+	CHECK(!rpr_connect((struct sockaddr *)&at, &conf, &rpr_ends_client, NULL, TIMEOUT_MS, why) && *why);
 	conf.credits = 0;
-	CHECK(!rpr_connect((struct sockaddr *)&at, &conf, &client_ops, NULL, TIMEOUT_MS, why) && *why);
+	CHECK(!rpr_connect((struct sockaddr *)&at, &conf, &rpr_ends_client, NULL, TIMEOUT_MS, why) && *why);
 }
 
 /* --- peers that break the protocol: plain rdma_cm and verbs --- */
@@ -533,7 +324,7 @@ static void raw_await_end(void)
 static size_t raw_words(const uint32_t *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		put(raw.memory + 4 * i, words[i]);
+		wire_put32(raw.memory + 4 * i, words[i]);
 	return 4 * n;
 }
 
@@ -624,10 +415,8 @@ static void hostile_ended_server(struct ends *e)
 		;
 	CHECK(*rpr_conn_why(side.c));
 	fprintf(stderr, "%s\n", rpr_conn_why(side.c));
-	while (side.nr_held)
-		rpr_conn_buf_put(side.c, side.held[--side.nr_held]);
-	rpr_conn_close(side.c);
-	ulp_listener_close(side.l);
+	rpr_ends_close();
+	ulp_listener_close(listener);
 }
 
 /* --- servers that break the protocol --- */
@@ -680,12 +469,12 @@ static void lying_server(struct ends *e)
 static void lied_to_client(struct ends *e)
 {
 	connect_to(e, rpr_conf_ours());
-	echo(7, 5);
+	call(rpr_ends_echo, 7, 5);
 	while (step())
 		;
 	CHECK(!side.replies && strstr(rpr_conn_why(side.c), "RFC"));
 	fprintf(stderr, "%s\n", rpr_conn_why(side.c));
-	close_client();
+	rpr_ends_close();
 }
 
 int main(void)

@@ -4,7 +4,8 @@
  * written is there, nothing is left, and the next session is sound.
  */
 #include "srp_ends.h"
-#include "srp_nth.h"
+
+#include "nth.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,6 +203,7 @@ static void target_client(struct ends *e)
 
 int main(void)
 {
+	nth_spares_waits = true;
 	ends_run("the n-th call of the initiator fails", AF_INET, many_server, initiator_client);
 	ends_run("the n-th call of the target fails", AF_INET, target_server, target_client);
 	return 0;

@@ -213,7 +213,7 @@ static int completed(struct rpr_conn *c, const struct ibv_wc *wc)
 	int r;
 
 	if (wc->status != IBV_WC_SUCCESS)
-		return ulp_end(&c->rdma, EIO, "an operation fails: %s", ibv_wc_status_str(wc->status));
+		return ulp_failed(&c->rdma, wc);
 	if (!(wc->opcode & IBV_WC_RECV)) {
 		r = rpr_sendq_completed(&c->sendq, wc);
 		if (r)
@@ -255,21 +255,17 @@ int rpr_conn_progress(struct rpr_conn *c)
 	return r ? r : c->rdma.error ? -c->rdma.error : 0;
 }
 
-int rpr_conn_send(struct rpr_conn *c, struct rpr_buf *buf)
+/* Sends a message of the backward direction, which lies in buf. */
+static int send_backward(struct rpr_conn *c, struct rpr_buf *buf)
 {
-	int direction = rpr_rpc_direction(buf->data, buf->len), r;
+	int r;
 
-	if (c->rdma.error)
-		return -c->rdma.error;
-	if (direction < 0)
-		return -EBADMSG;
-	if (direction == (c->client ? RPR_CALL : RPR_REPLY))
-		return c->client ? rpr_client_call(c, buf) : rpr_server_reply(c, buf);
 	if (c->server && c->back_out == RPR_BACK_CREDITS)
 		return -EMSGSIZE;
 	r = rpr_plain_send(c, buf->data, buf->len, RPR_BACK_CREDITS);
 	if (r == -EAGAIN || r == -EMSGSIZE)
 		return -EMSGSIZE;
+	rpr_buf_put(&c->bufs, buf);
 	if (r)
 		return ulp_end(&c->rdma, -r, "a message of the backward direction cannot be sent (%s)", strerror(-r));
 	c->back_out += c->server != NULL;
@@ -277,8 +273,22 @@ int rpr_conn_send(struct rpr_conn *c, struct rpr_buf *buf)
 		c->counts.back_calls++;
 	else
 		c->counts.back_replies++;
-	rpr_buf_put(&c->bufs, buf);
 	return 0;
+}
+
+int rpr_conn_send(struct rpr_conn *c, struct rpr_buf *buf)
+{
+	int direction = rpr_rpc_direction(buf->data, buf->len);
+
+	if (c->rdma.error) {
+		rpr_buf_put(&c->bufs, buf);
+		return -EPIPE;
+	}
+	if (direction < 0)
+		return -EBADMSG;
+	if (direction == (c->client ? RPR_CALL : RPR_REPLY))
+		return c->client ? rpr_client_call(c, buf) : rpr_server_reply(c, buf);
+	return send_backward(c, buf);
 }
 
 /* --- looks --- */
@@ -289,6 +299,11 @@ void rpr_conn_fds(const struct rpr_conn *c, struct pollfd fds[RPR_CONN_FDS])
 	fds[1] = (struct pollfd){ c->rdma.events->fd, POLLIN, 0 };
 }
 
+bool rpr_conn_has_ended(const struct rpr_conn *c)
+{
+	return c->rdma.error;
+}
+
 const char *rpr_conn_why(const struct rpr_conn *c)
 {
 	return c->rdma.why;
@@ -296,7 +311,11 @@ const char *rpr_conn_why(const struct rpr_conn *c)
 
 struct rpr_buf *rpr_conn_buf(struct rpr_conn *c)
 {
-	return rpr_buf_get(&c->bufs);
+	struct rpr_buf *b = rpr_buf_get(&c->bufs);
+
+	if (!b && c->bufs.nr < c->bufs.nr_max)
+		ulp_end(&c->rdma, ENOMEM, "no memory for a message");
+	return b;
 }
 
 void rpr_conn_buf_put(struct rpr_conn *c, struct rpr_buf *buf)

@@ -58,9 +58,11 @@ void rpr_conn_fds(const struct rpr_conn *c, struct pollfd fds[RPR_CONN_FDS]);
 
 /* Does what is due. Returns 0, or a negative errno when the connection has ended; rpr_conn_why() says why. */
 int rpr_conn_progress(struct rpr_conn *c);
+bool rpr_conn_has_ended(const struct rpr_conn *c);
 const char *rpr_conn_why(const struct rpr_conn *c);
 
-/* An empty buffer for rpr_conn_send(), or NULL if all are in use: later there will be one. */
+/* An empty buffer for rpr_conn_send(), or NULL: all are in use, and later there will be one; or there is no memory, and the connection
+ * has ended. */
 struct rpr_buf *rpr_conn_buf(struct rpr_conn *c);
 void rpr_conn_buf_put(struct rpr_conn *c, struct rpr_buf *buf);
 /* The longest message. */
@@ -71,8 +73,8 @@ bool rpr_conn_may_call(const struct rpr_conn *c);
 
 /*
  * Sends the RPC message in buf, which becomes the connection's. Returns 0; -EMSGSIZE or -EBADMSG, and the buffer stays
- * the caller's: this message cannot be sent, others can; or another negative errno: the connection has ended.
- * -EAGAIN: a call is waiting for credits already, and the buffer stays the caller's.
+ * the caller's: this message cannot be sent, others can; -EAGAIN, and the buffer stays the caller's: a call is waiting for credits
+ * already; or another negative errno: the connection has ended, and the buffer is gone.
  */
 int rpr_conn_send(struct rpr_conn *c, struct rpr_buf *buf);
 

@@ -103,7 +103,7 @@ static int completed(struct srp_chan *ch, const struct ibv_wc *wc, srp_done_fn *
 	struct srp_done d = { (uint32_t)(wc->wr_id >> 32), (uint32_t)wc->wr_id, wc->byte_len };
 
 	if (wc->status != IBV_WC_SUCCESS)
-		return ulp_end(&ch->rdma, EIO, "an operation fails: %s", ibv_wc_status_str(wc->status));
+		return ulp_failed(&ch->rdma, wc);
 	ch->room += d.kind != SRP_WORK_RECEIVE;
 	return done(ch, &d);
 }

@@ -54,8 +54,6 @@ static int to_rdma(struct bridge *b, struct rpr_buf *buf)
 		refuse(b, buf);
 		return 0;
 	}
-	if (r)
-		rpr_conn_buf_put(b->c, buf);
 	return r;
 }
 
@@ -71,7 +69,7 @@ static int from_tcp(struct bridge *b)
 		if (r)
 			return r == -EAGAIN ? 0 : r;
 	}
-	b->starved = r == -ENOBUFS;
+	b->starved = r == -ENOBUFS && !rpr_conn_has_ended(b->c);
 	return b->starved ? 0 : r;
 }
 
@@ -112,6 +110,7 @@ static int turn(struct bridge *b, bool *ret_tcp)
 		r = from_tcp(b);
 	if (!r)
 		r = rpg_tcp_write(&b->tcp, b->c);
+	*ret_tcp &= !rpr_conn_has_ended(b->c);
 	return r;
 }
 
@@ -130,6 +129,12 @@ static void say_counts(const struct bridge *b)
 	fflush(stdout);
 }
 
+/* The cause of an end that is not the TCP side's. */
+static const char *cause(const struct bridge *b, int r)
+{
+	return rpr_conn_has_ended(b->c) ? rpr_conn_why(b->c) : strerror(-r);
+}
+
 /* An orderly end needs no words; some programs reset their connections at their end. */
 static void say_end(const struct bridge *b, int r, bool tcp)
 {
@@ -145,7 +150,7 @@ static void say_end(const struct bridge *b, int r, bool tcp)
 			"and calls without a reply are lost; see the messages of the other end\n", b->from, b->to, strerror(-r));
 	else if (!tcp && r != -ECONNRESET)
 		fprintf(stderr, "dapple rpcrdma: connection %s -> %s: %s: this connection alone ends, and its calls without a "
-			"reply are lost; let the client connect again (dapple why names failures of the adapter)\n", b->from, b->to, rpr_conn_why(b->c));
+			"reply are lost; let the client connect again (dapple why names failures of the adapter)\n", b->from, b->to, cause(b, r));
 }
 
 static void carry(const struct rpg_conf *conf, struct bridge *b, int fd)

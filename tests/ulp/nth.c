@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "srp_nth.h"
+#include "nth.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <rdma/rdma_cma.h>
@@ -51,6 +53,14 @@ static bool fails(const char *name)
 	return true;
 }
 
+bool nth_spares_waits;
+
+/* The same of a call in which a session waits, posts or polls. */
+static bool waits_fail(const char *name)
+{
+	return !nth_spares_waits && fails(name);
+}
+
 #define DECLARE(type, name, ...)        \
 	type __real_##name(__VA_ARGS__); \
 	type __wrap_##name(__VA_ARGS__);
@@ -84,6 +94,13 @@ static bool fails(const char *name)
 	{                                               \
 		return fails(#name) ? -1 : __real_##name args; \
 	}
+/* The same, in a call of a session that stands. */
+#define WAITS(type, name, params, args)                 \
+	DECLARE(type, name, PARAMS params)              \
+	type __wrap_##name(PARAMS params)               \
+	{                                               \
+		return waits_fail(#name) ? -1 : __real_##name args; \
+	}
 /* Gives back. */
 #define GIVES(type, name, present, params, args)        \
 	DECLARE(type, name, PARAMS params)              \
@@ -106,7 +123,6 @@ GIVES(void, rdma_destroy_event_channel, true, (struct rdma_event_channel *c), (c
 MAKES(rdma_create_id, (struct rdma_event_channel *c, struct rdma_cm_id **id, void *context, enum rdma_port_space ps), (c, id, context, ps))
 MAKES(rdma_create_qp, (struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr), (id, pd, attr))
 GIVES(void, rdma_destroy_qp, true, (struct rdma_cm_id *id), (id))
-GETS(struct ibv_pd *, ibv_alloc_pd, NULL, (struct ibv_context *c), (c))
 GIVES(int, ibv_dealloc_pd, true, (struct ibv_pd *pd), (pd))
 GETS(struct ibv_comp_channel *, ibv_create_comp_channel, NULL, (struct ibv_context *c), (c))
 GIVES(int, ibv_destroy_comp_channel, true, (struct ibv_comp_channel *c), (c))
@@ -123,12 +139,98 @@ DOES(int, rdma_resolve_route, (struct rdma_cm_id *id, int ms), (id, ms))
 DOES(int, rdma_connect, (struct rdma_cm_id *id, struct rdma_conn_param *p), (id, p))
 DOES(int, rdma_accept, (struct rdma_cm_id *id, struct rdma_conn_param *p), (id, p))
 DOES(int, rdma_migrate_id, (struct rdma_cm_id *id, struct rdma_event_channel *c), (id, c))
+WAITS(int, rdma_listen, (struct rdma_cm_id *id, int backlog), (id, backlog))
+WAITS(int, rdma_bind_addr, (struct rdma_cm_id *id, struct sockaddr *at), (id, at))
+WAITS(int, rdma_disconnect, (struct rdma_cm_id *id), (id))
+WAITS(int, rdma_get_cm_event, (struct rdma_event_channel *c, struct rdma_cm_event **ev), (c, ev))
+WAITS(int, ibv_query_device, (struct ibv_context *c, struct ibv_device_attr *attr), (c, attr))
+WAITS(int, ibv_get_cq_event, (struct ibv_comp_channel *c, struct ibv_cq **cq, void **context), (c, cq, context))
+WAITS(int, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
+GETS(int, socket, -1, (int family, int type, int protocol), (family, type, protocol))
+WAITS(int, connect, (int fd, const struct sockaddr *to, socklen_t len), (fd, to, len))
+WAITS(int, setsockopt, (int fd, int level, int name, const void *at, socklen_t len), (fd, level, name, at, len))
+WAITS(int, getsockopt, (int fd, int level, int name, void *at, socklen_t *len), (fd, level, name, at, len))
+WAITS(ssize_t, read, (int fd, void *at, size_t n), (fd, at, n))
+WAITS(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 DOES(ssize_t, pread, (int fd, void *at, size_t n, off_t offset), (fd, at, n, offset))
 DOES(ssize_t, pread64, (int fd, void *at, size_t n, off_t offset), (fd, at, n, offset))
 DOES(ssize_t, pwrite, (int fd, const void *at, size_t n, off_t offset), (fd, at, n, offset))
 DOES(ssize_t, pwrite64, (int fd, const void *at, size_t n, off_t offset), (fd, at, n, offset))
 DOES(int, fallocate, (int fd, int mode, off_t offset, off_t n), (fd, mode, offset, n))
 DOES(int, fallocate64, (int fd, int mode, off_t offset, off_t n), (fd, mode, offset, n))
+
+DECLARE(void *, realloc, void *p, size_t n)
+void *__wrap_realloc(void *p, size_t n)
+{
+	void *got = fails("realloc") ? NULL : __real_realloc(p, n);
+
+	held += counts && got && !p;
+	return got;
+}
+
+/* --- calls through a context --- */
+
+static struct ibv_context_ops real_ops;
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = fails("ibv_alloc_mw") ? NULL : real_ops.alloc_mw(pd, type);
+
+	held += counts && mw;
+	return mw;
+}
+
+static int dealloc_mw(struct ibv_mw *mw)
+{
+	held -= counts;
+	return real_ops.dealloc_mw(mw);
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	*bad = wr;
+	return waits_fail("ibv_post_send") ? ENOMEM : real_ops.post_send(qp, wr, bad);
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	*bad = wr;
+	return waits_fail("ibv_post_recv") ? ENOMEM : real_ops.post_recv(qp, wr, bad);
+}
+
+static int req_notify_cq(struct ibv_cq *cq, int solicited)
+{
+	return waits_fail("ibv_req_notify_cq") ? ENOMEM : real_ops.req_notify_cq(cq, solicited);
+}
+
+static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	return waits_fail("ibv_poll_cq") ? -1 : real_ops.poll_cq(cq, n, wc);
+}
+
+/* A test has one adapter. */
+static void lead_here(struct ibv_context *c)
+{
+	if (c->ops.post_send == post_send)
+		return;
+	real_ops = c->ops;
+	c->ops.alloc_mw = alloc_mw;
+	c->ops.dealloc_mw = dealloc_mw;
+	c->ops.post_send = post_send;
+	c->ops.post_recv = post_recv;
+	c->ops.req_notify_cq = req_notify_cq;
+	c->ops.poll_cq = poll_cq;
+}
+
+DECLARE(struct ibv_pd *, ibv_alloc_pd, struct ibv_context *c)
+struct ibv_pd *__wrap_ibv_alloc_pd(struct ibv_context *c)
+{
+	struct ibv_pd *pd = fails("ibv_alloc_pd") ? NULL : __real_ibv_alloc_pd(c);
+
+	lead_here(c);
+	held += counts && pd;
+	return pd;
+}
 
 /* The identifier of a request is not made by rdma_create_id(): its holder had it when it was armed. */
 DECLARE(int, rdma_destroy_id, struct rdma_cm_id *id)
