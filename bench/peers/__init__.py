@@ -2,7 +2,7 @@
 """The contenders. A module per tool has their commands and parsers, as rows."""
 import importlib
 
-MODULES = ("limits", "dapple", "ucx", "openmpi", "libfabric", "iperf")
+MODULES = ("limits", "dapple", "ucx", "openmpi", "libfabric", "iperf", "streams")
 
 
 def contenders(place):

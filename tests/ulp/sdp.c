@@ -8,6 +8,7 @@
 #include "ulp/sdp/advert.h"
 #include "ulp/sdp/conn.h"
 #include "ulp/sdp/msg.h"
+#include "ulp/sdp/stream.h"
 
 #include <arpa/inet.h>
 #include <rdma/rdma_verbs.h>
@@ -449,6 +450,94 @@ static void discard_client(struct ends *e)
 	CHECK(!sdp_is_wanting(c));
 	memory_release();
 	finish(c);
+}
+
+/* --- blocking streams: whole sizes to and fro, and what arrives first of a size that comes in two halves --- */
+
+static void put_octets(uint8_t *at, size_t len, unsigned stream)
+{
+	for (size_t i = 0; i < len; i++)
+		at[i] = octet(i, stream);
+}
+
+static void stream_send(struct sdp_stream *s, size_t len, unsigned n)
+{
+	put_octets(memory.out, len, n);
+	CHECK(sdp_stream_send(s, memory.out, len) == (ssize_t)len);
+}
+
+static void stream_receive(struct sdp_stream *s, size_t len, unsigned n)
+{
+	memset(memory.in, 0, len);
+	CHECK(sdp_stream_receive(s, memory.in, len, true) == (ssize_t)len);
+	for (size_t i = 0; i < len; i++)
+		CHECK(memory.in[i] == octet(i, n));
+}
+
+static void streams(struct sdp_conn *c, bool first, unsigned spin_us)
+{
+	static const size_t lens[] = { 1, 16368, 16369, 16384, 65536, 100001, MEMORY };
+	struct sdp_stream s;
+
+	sdp_stream_begin(&s, c, &sdp_conf_stream, spin_us);
+	for (unsigned n = 0; n < 4 * sizeof(lens) / sizeof(lens[0]); n++) {
+		size_t len = lens[n % (sizeof(lens) / sizeof(lens[0]))];
+
+		first ? stream_send(&s, len, n) : stream_receive(&s, len, n);
+		first ? stream_receive(&s, len, n) : stream_send(&s, len, n);
+	}
+	CHECK(sdp_conn_counts(c)->writes + sdp_conn_counts(c)->rd_compl && sdp_conn_counts(c)->reads + sdp_conn_counts(c)->written);
+	if (first) {
+		stream_send(&s, 50000, 7);
+		stream_receive(&s, 1, 7);
+		stream_send(&s, 50000, 7);
+	} else {
+		/* More is asked for than comes: the memory is taken back. */
+		ssize_t n = sdp_stream_receive(&s, memory.in, MEMORY, false);
+
+		CHECK(n > 0 && n <= 50000);
+		if (n < 50000)
+			CHECK(sdp_stream_receive(&s, memory.in, (size_t)(50000 - n), true) == 50000 - n);
+		stream_send(&s, 1, 7);
+		stream_receive(&s, 50000, 7);
+	}
+	CHECK(!sdp_stream_end(&s) && sdp_stream_receive(&s, memory.in, 9, true) == 0);
+	sdp_conn_close(c);
+}
+
+static void stream_server(struct ends *e)
+{
+	streams(serve_good(e), false, 50);
+}
+
+static void stream_client(struct ends *e)
+{
+	streams(dial(e), true, 0);
+}
+
+/* The peer aborts while this end waits in memory that it has advertised. */
+static void stream_reset_server(struct ends *e)
+{
+	struct sdp_conn *c = serve_good(e);
+	struct sdp_stream s;
+
+	sdp_stream_begin(&s, c, &sdp_conf_stream, 0);
+	stream_receive(&s, MEMORY, 1);
+	stream_receive(&s, MEMORY, 2);
+	CHECK(sdp_stream_receive(&s, memory.in, MEMORY, true) == -ECONNRESET);
+	CHECK(sdp_stream_send(&s, memory.out, MEMORY) == -ECONNRESET);
+	sdp_conn_close(c);
+}
+
+static void stream_reset_client(struct ends *e)
+{
+	struct sdp_conn *c = dial(e);
+	struct sdp_stream s;
+
+	sdp_stream_begin(&s, c, &sdp_conf_stream, 0);
+	stream_send(&s, MEMORY, 1);
+	stream_send(&s, MEMORY, 2);
+	sdp_conn_close(c);
 }
 
 /* Both ends send at the same time, by advertisements and by Data. */
@@ -900,6 +989,8 @@ int main(void)
 	ends_run("advertisements that cross", AF_INET, cross_server, cross_client);
 	ends_run("SinkAvailCancel", AF_INET, take_back_server, take_back_client);
 	ends_run("an urgent octet and an end discard SinkAvail", AF_INET, discard_server, discard_client);
+	ends_run("blocking streams", AF_INET, stream_server, stream_client);
+	ends_run("a stream that is reset", AF_INET, stream_reset_server, stream_reset_client);
 	ends_run("both ways at once", AF_INET, both_server, both_client);
 	ends_run("one direction ends first", AF_INET, half_server, half_client);
 	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);

@@ -3,7 +3,6 @@
 
 #include "ulp/sdp/sink.h"
 #include "ulp/sdp/source.h"
-#include "ulp/clock.h"
 
 #include <errno.h>
 
@@ -118,7 +117,7 @@ int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
 		v = sdp_flow_arrived(&c->flow, &m);
 	if (v)
 		return sdp_fail_rule(c, v);
-	c->spoken = ulp_now_ms();
+	c->has_spoken = true;
 	c->out.pipe_wanted |= m.req_pipe && c->out.mode == SDP_COMBINED;
 	if (m.mid == WIRE_SDP_SRC_AVAIL)
 		return take_src_avail(c, &m, i);

@@ -154,22 +154,25 @@ static int complete(struct sdp_conn *c, const struct ibv_wc *wc)
 		sdp_source_write_done(c);
 		return 0;
 	case SDP_WORK_MESSAGE:
-		c->under_way--;
+		c->under_way -= i;
 		return 0;
 	default:
 		return 0;
 	}
 }
 
+/* Returns 1 if something has completed, 0, or a negative errno. */
 static int poll_queue(struct sdp_conn *c)
 {
 	struct ibv_wc wc[POLL_BATCH];
-	int n, r = 0;
+	int n, r = 0, any = 0;
 
-	while (!r && (n = ibv_poll_cq(c->rdma.cq, POLL_BATCH, wc)) > 0)
+	while (!r && (n = ibv_poll_cq(c->rdma.cq, POLL_BATCH, wc)) > 0) {
+		any = 1;
 		for (int i = 0; i < n && !r; i++)
 			r = complete(c, &wc[i]);
-	return r;
+	}
+	return r ? r : any;
 }
 
 /* Armed before the last look, so that no completion is slept over. */
@@ -184,9 +187,11 @@ static int drain(struct sdp_conn *c)
 		events++;
 	if (events)
 		ibv_ack_cq_events(c->rdma.cq, events);
-	if (!r && ibv_req_notify_cq(c->rdma.cq, 0))
+	if (r >= 0 && ibv_req_notify_cq(c->rdma.cq, 0))
 		return ulp_end(&c->rdma, errno, "the completion queue cannot be armed (%s)", strerror(errno));
-	return r ? r : poll_queue(c);
+	if (r >= 0)
+		r = poll_queue(c);
+	return r < 0 ? r : 0;
 }
 
 static int send_owed(struct sdp_conn *c)
@@ -228,10 +233,11 @@ static int send_update(struct sdp_conn *c)
 /* The end that had sent DisConn first disconnects; the other one waits for it, within bounds. */
 static int finish(struct sdp_conn *c)
 {
-	int64_t now = ulp_now_ms();
+	int64_t now;
 
 	if (!c->end_sent || !c->end_got || c->under_way || c->disconnected)
 		return 0;
+	now = ulp_now_ms();
 	if (!c->end_until)
 		c->end_until = now + (c->end_by_us ? 0 : SDP_END_MS);
 	if (now < c->end_until)
@@ -249,6 +255,8 @@ static int keep_alive(struct sdp_conn *c)
 	int64_t now = ulp_now_ms();
 	int r;
 
+	c->spoken = c->has_spoken ? now : c->spoken;
+	c->has_spoken = false;
 	if (!c->conf.keepalive_s || now < c->spoken + c->conf.keepalive_s * (int64_t)1000)
 		return 0;
 	c->spoken = now;
@@ -259,13 +267,24 @@ static int keep_alive(struct sdp_conn *c)
 static int send_due(struct sdp_conn *c)
 {
 	static int (*const steps[])(struct sdp_conn *) = {
-		sdp_sink_progress, send_owed, sdp_source_progress, send_end, send_update, finish, keep_alive,
+		sdp_sink_progress, send_owed, sdp_source_progress, send_end, send_update, finish,
 	};
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !r; i++)
 		r = steps[i](c);
 	return r;
+}
+
+int sdp_conn_poll(struct sdp_conn *c)
+{
+	int any = c->rdma.error ? -c->rdma.error : poll_queue(c), r = 0;
+
+	if (any > 0 || (!any && c->touched && !c->disconnected)) {
+		c->touched = false;
+		r = send_due(c);
+	}
+	return r ? r : any;
 }
 
 int sdp_conn_progress(struct sdp_conn *c)
@@ -277,7 +296,10 @@ int sdp_conn_progress(struct sdp_conn *c)
 		r = drain(c);
 	if (!r && c->disconnected && !(c->end_sent && c->end_got))
 		return ulp_end(&c->rdma, ECONNRESET, "the peer has disconnected");
-	return r || c->disconnected ? r : send_due(c);
+	if (r || c->disconnected)
+		return r;
+	r = send_due(c);
+	return r ? r : keep_alive(c);
 }
 
 const char *sdp_conn_why(const struct sdp_conn *c)
@@ -322,9 +344,14 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob)
 	return sdp_post(c, &m);
 }
 
+bool sdp_send_may_begin(const struct sdp_conn *c)
+{
+	return !c->end_wanted && !c->disconnected && !c->nr_owed && sdp_source_may_begin(c);
+}
+
 bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr)
 {
-	if (c->end_wanted || c->disconnected || c->nr_owed || !len || !sdp_source_may_begin(c))
+	if (!len || !sdp_send_may_begin(c))
 		return false;
 	sdp_source_begin(c, at, len, mr);
 	return true;
@@ -342,7 +369,7 @@ bool sdp_send_is_busy(const struct sdp_conn *c)
 
 void sdp_send_end(struct sdp_conn *c)
 {
-	c->end_wanted = true;
+	c->end_wanted = c->touched = true;
 }
 
 const uint8_t *sdp_received(const struct sdp_conn *c, size_t *ret_len, bool *ret_oob)
@@ -364,6 +391,7 @@ void sdp_received_take(struct sdp_conn *c, size_t len)
 	item->len -= (uint32_t)len;
 	if (item->len)
 		return;
+	c->touched = true;
 	c->item_first = (c->item_first + 1) % (c->conf.depth + 1u);
 	c->nr_items--;
 	if (item->receive >= 0)
@@ -374,7 +402,7 @@ void sdp_received_take(struct sdp_conn *c, size_t len)
 
 void sdp_want(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr)
 {
-	c->wants = true;
+	c->wants = c->touched = true;
 	if (!c->end_got && !c->disconnected)
 		c->want = (struct sdp_want){ .at = at, .len = len, .mr = mr };
 }
@@ -387,6 +415,7 @@ bool sdp_is_wanting(const struct sdp_conn *c)
 void sdp_want_no_more(struct sdp_conn *c)
 {
 	c->want.back = c->want.at != NULL;
+	c->touched |= c->want.back;
 }
 
 struct ibv_pd *sdp_conn_domain(const struct sdp_conn *c)

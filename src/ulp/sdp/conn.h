@@ -68,6 +68,11 @@ void sdp_conn_fds(const struct sdp_conn *c, struct pollfd fds[SDP_CONN_FDS]);
 int sdp_conn_wait(const struct sdp_conn *c);
 /* Does what is due. Returns 0, or a negative errno when the connection has failed; sdp_conn_why() says why. */
 int sdp_conn_progress(struct sdp_conn *c);
+/*
+ * The same for a thread that polls: without looks at the descriptors, so that an end of the connection may stay unseen. Returns 1
+ * if something has completed, 0, or a negative errno.
+ */
+int sdp_conn_poll(struct sdp_conn *c);
 const char *sdp_conn_why(const struct sdp_conn *c);
 /* The positive errno of that failure, or 0. */
 int sdp_conn_failed(const struct sdp_conn *c);
@@ -87,6 +92,8 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob);
  */
 bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr);
 bool sdp_send_is_busy(const struct sdp_conn *c);
+/* True if sdp_send_from() would send. */
+bool sdp_send_may_begin(const struct sdp_conn *c);
 /* True if the peer has memory advertised: octets go there without waiting for it. */
 bool sdp_conn_takes_writes(const struct sdp_conn *c);
 /* The program will send no more: DisConn follows the last octets. */

@@ -46,11 +46,12 @@ int sdp_sink_read_done(struct sdp_conn *c)
 	c->counts.reads++;
 	if (k->into_wanted) {
 		sdp_give(c, c->want.at, n, false, SDP_IN_WANTED);
-		give_back(c);
 	} else {
 		k->staged = true;
 		sdp_give(c, k->stage, n, false, SDP_IN_STAGE);
 	}
+	/* Also memory that the program offered while the stage was being filled: these octets go in front of it. */
+	give_back(c);
 	return sdp_owe(c, WIRE_SDP_RDMA_RD_COMPL, n);
 }
 
@@ -110,8 +111,7 @@ void sdp_sink_data(struct sdp_conn *c)
 {
 	if (sdp_in_data(&c->in))
 		c->counts.discarded++;
-	if (!c->sink.reading)
-		give_back(c);
+	give_back(c);
 }
 
 int sdp_sink_written(struct sdp_conn *c, const struct sdp_msg *m)

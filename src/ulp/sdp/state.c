@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/sdp/state.h"
 
-#include "ulp/clock.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -25,8 +23,10 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 {
 	uint8_t *at = sdp_next_message(c);
 	struct ibv_sge sge = { (uintptr_t)at, 0, c->rdma.mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_MESSAGE, c->send_next), .sg_list = &sge, .num_sge = 1,
-				  .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	/* The end waits for DisConn; what precedes it is complete then. */
+	bool signalled = c->unsignalled + 1 >= c->conf.depth / 4 || m->mid == WIRE_SDP_DISCONN;
+	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_MESSAGE, c->unsignalled + 1), .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_SEND, .send_flags = signalled ? IBV_SEND_SIGNALED : 0 }, *bad;
 	int r;
 
 	m->req_pipe = c->wants && c->in.mode == SDP_COMBINED;
@@ -39,7 +39,8 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 		return ulp_end(&c->rdma, r, "a message cannot be posted (%s)", strerror(r));
 	c->send_next = (c->send_next + 1) % c->conf.depth;
 	c->under_way++;
-	c->spoken = ulp_now_ms();
+	c->unsignalled = signalled ? 0 : c->unsignalled + 1;
+	c->has_spoken = true;
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
 #define SDP_END_MS 10000                /* for the peer's part of the end */
 
-/* What a work request was; the index of a receive or message is in the low half of its ID. */
+/* What a work request was; the low half of its ID has the index of a receive, or how many messages are complete with it. */
 enum sdp_work { SDP_WORK_RECEIVE = 1, SDP_WORK_MESSAGE, SDP_WORK_READ, SDP_WORK_WRITE, SDP_WORK_KEEPALIVE };
 
 static inline uint64_t sdp_work_id(enum sdp_work work, uint32_t index)
@@ -83,6 +83,7 @@ struct sdp_conn {
 	struct sdp_out out;
 	struct sdp_in in;
 	uint32_t send_next, under_way;  /* messages */
+	uint32_t unsignalled;           /* the last ones of them, which a later completion covers */
 	struct sdp_item *items;         /* a ring of conf.depth + 1 */
 	uint32_t item_first, nr_items;
 	struct sdp_owed owed[SDP_OWED_MAX];
@@ -91,9 +92,11 @@ struct sdp_conn {
 	struct sdp_sink sink;
 	struct sdp_want want;
 	struct sockaddr_storage local, peer;
-	int64_t spoken;                 /* when the last message left or came */
+	int64_t spoken;                 /* when a message was last seen to have left or come: keep_alive() */
+	bool has_spoken;                /* since then */
 	int64_t end_until;              /* for the peer's part of the end; 0: not begun */
 	bool active;                    /* this end connects */
+	bool touched;                   /* by a call of the program since the last look for what is due */
 	bool wants;                     /* the program has waited in memory of its own */
 	bool established, disconnected;
 	bool end_wanted, end_sent, end_got, end_by_us;
