@@ -90,22 +90,67 @@ static struct result run_once(const struct fault_try *t, const struct fault_row 
 	return r;
 }
 
+struct lines {
+	char *text, **at;
+	size_t n;
+};
+
+static struct lines read_lines(int fd)
+{
+	struct lines l = { 0 };
+	struct stat st;
+	ssize_t got = 0;
+
+	if (fstat(fd, &st) == 0) {
+		l.text = calloc((size_t)st.st_size + 1, 1);
+		l.at = calloc((size_t)st.st_size + 1, sizeof(*l.at));
+	}
+	if (!l.text || !l.at)
+		abort();
+	got = pread(fd, l.text, (size_t)st.st_size, 0);
+	for (char *p = l.text; p < l.text + (got > 0 ? got : 0); p += strlen(p) + 1) {
+		p[strcspn(p, "\n")] = '\0';
+		l.at[l.n++] = p;
+	}
+	return l;
+}
+
+/* The end that dapple pair names in front of a line; 0: none. */
+static size_t end_of(const char *line)
+{
+	const char *bar = strstr(line, "| ");
+
+	return bar ? (size_t)(bar - line) : 0;
+}
+
+/* Returns the first line from `from` on that is of the same end as `line`, or n. */
+static size_t next_of_end(const struct lines *l, const char *line, size_t from)
+{
+	size_t len = end_of(line);
+
+	while (from < l->n && !(l->at[from] && end_of(l->at[from]) == len && !strncmp(l->at[from], line, len)))
+		from++;
+	return from;
+}
+
+/* The lines of an end are in their order; which end is the first to print is chance. */
 static bool same_output(int a, int b)
 {
-	struct stat sa, sb;
-	char x[4096], y[4096];
-	off_t at = 0;
+	struct lines x = read_lines(a), y = read_lines(b);
+	bool same = x.n == y.n;
 
-	if (fstat(a, &sa) < 0 || fstat(b, &sb) < 0 || sa.st_size != sb.st_size)
-		return false;
-	while (at < sa.st_size) {
-		ssize_t n = pread(a, x, sizeof(x), at), m = pread(b, y, sizeof(y), at);
+	for (size_t i = 0; same && i < x.n; i++) {
+		size_t k = next_of_end(&y, x.at[i], 0);
 
-		if (n <= 0 || n != m || memcmp(x, y, (size_t)n))
-			return false;
-		at += n;
+		same = k < y.n && !strcmp(x.at[i], y.at[k]);
+		if (same)
+			y.at[k] = NULL;
 	}
-	return true;
+	free(x.text);
+	free(x.at);
+	free(y.text);
+	free(y.at);
+	return same;
 }
 
 static bool fits(const struct fault_try *t, const struct fault_row *row)
