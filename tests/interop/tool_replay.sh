@@ -124,47 +124,47 @@ grep -q "2 replays are as recorded" err || fault "64 descriptors: $(cat err)"
 taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" "$DAPPLE" replay --times 2 order.record >replayed 2>err
 grep -q "2 replays are as recorded" err || fault "one processor: $(cat err)"
 
-# Another root, host name and network, with no file but those of the program: nothing of /etc, /sys and /tmp.
-build=$(dirname "$(dirname "$(dirname "$REPLAY_ORDER")")")
-mkdir -p "tree/usr" "tree/proc" "tree/etc" "tree$build" "tree$work"
-cp /etc/ld.so.cache tree/etc
-for d in lib lib64 bin sbin; do
-	if [ -L /$d ]; then ln -s "$(readlink /$d)" tree/$d; else mkdir -p tree/$d; fi
+# Another machine, as far as one kernel goes: a root with the files of dapple and libc alone, at other places, with another
+# ld.so.cache; another host name and network. Nothing is there of the program, of its libraries, of /etc, /sys and /tmp. The
+# test kernel_replay has another kernel.
+mkdir -p tree/dapple/lib tree/proc
+cp "$DAPPLE" tree/dapple/dapple
+cp "$(dirname "$DAPPLE")/lib/dapple-replay-loader" tree/dapple/lib
+: >tree/dapple/lib/libdapple-preload.so # by which dapple knows the folder
+for f in $(ldd "$DAPPLE" | grep -o '/[^ ]*'); do
+	mkdir -p "tree$(dirname "$f")"
+	cp "$f" "tree$f"
 done
+mkdir -p tree/etc
+head -c 65536 /dev/zero >tree/etc/ld.so.cache
 cp order.record order.record.1 tree
 elsewhere() {
-	unshare -Urmnuf sh -c '
+	unshare -Urmnupf sh -c '
 		hostname elsewhere
-		for d in /usr /proc "$2"; do mount --rbind $d "$1$d" || exit 77; done
-		for d in /lib /lib64; do [ -L $d ] || mount --rbind $d "$1$d" || exit 77; done
-		exec env -i PATH=/usr/sbin:/usr/bin chroot "$1" "$DAPPLE" replay --times 2 "/$3"' \
-		sh "$work/tree" "$build" "$1" >replayed 2>err
+		mount -t proc proc "$1/proc" || exit 77
+		exec env -i PATH=/usr/sbin:/usr/bin chroot "$1" /dapple/dapple replay --times 2 "/$2"' sh "$work/tree" "$1" >replayed 2>err
 }
 for f in order.record order.record.1; do
 	elsewhere $f
 	[ $? = 77 ] && echo "skipped: another root: $(cat err)" && break
 	grep -q "2 replays are as recorded" err || fault "$f in another root: $(cat err)"
-	# The loader maps its cache before all libraries: a larger one moves them.
-	head -c 65536 /dev/zero >>tree/etc/ld.so.cache
-	elsewhere $f
-	grep -q "use the kernel and the ld.so.cache of the record" err || fault "another layout: $(cat err)"
-	cp /etc/ld.so.cache tree/etc
 done
 
-# A machine that lacks a file of the run: nothing is started in earnest.
+# The program, its directory and a library that it has opened are gone, or are others.
 mkdir there && cp "$REPLAY_ORDER" there/order
-(cd there && "$DAPPLE" record -o ../there.record -- ./order >/dev/null 2>&1)
-mv there away
-expect 125 "$DAPPLE" replay there.record; has "the directory of the run is not there"
-mkdir there
-expect 125 "$DAPPLE" replay there.record; has "the program of the record is not there"
-cp away/order there
+cp "$(dirname "$DAPPLE")/lib/libdapple-preload.so" there/lib.so
+(cd there && env LD_PRELOAD="$work/there/lib.so" "$DAPPLE" record -o ../there.record -- ./order >/dev/null 2>&1)
+cp "$(command -v true)" there/order
+: >there/lib.so
 "$DAPPLE" replay there.record >replayed 2>err
-grep -q "1 replay is as recorded" err || fault "the program is back: $(cat err)"
-touch lib.so
-env LD_PRELOAD="$work/lib.so" "$DAPPLE" record -o preload.record -- "$REPLAY_ORDER" >/dev/null 2>&1
-rm lib.so
-expect 125 "$DAPPLE" replay preload.record; has "lib.so: the library of the record is not there"
+grep -q "1 replay is as recorded" err || fault "another program: $(cat err)"
+rm -r there
+"$DAPPLE" replay there.record >replayed 2>err
+grep -q "1 replay is as recorded" err || fault "no program: $(cat err)"
+if command -v gdb >/dev/null; then
+	debug there.record 'break main' continue bt
+	has "Breakpoint"; has " main (argc="
+fi
 
 # What is refused.
 expect 2 "$DAPPLE" record; has "the program to record is missing"
@@ -173,8 +173,10 @@ expect 2 "$DAPPLE" replay; has "one file of dapple record is wanted"
 expect 127 "$DAPPLE" record -- ./none; has "cannot start"
 expect 125 "$DAPPLE" replay none; has "it cannot be read"
 expect 125 "$DAPPLE" replay recorded; has "it is no record"
-head -c 1048600 order.record >cut.record
+head -c 100 order.record >cut.record
 expect 125 "$DAPPLE" replay cut.record; has "it is no record"
+head -c 100000 order.record >cut.record
+expect 125 "$DAPPLE" replay cut.record; has "it is damaged"
 expect 125 env DAPPLE_SHARE=1 "$DAPPLE" record -- "$REPLAY_ORDER"; has "DAPPLE_SHARE is set"
 expect 125 "$DAPPLE" record -o no/file -- "$REPLAY_ORDER"; has "it cannot be made"
 expect 125 "$DAPPLE" record --patience 2 -o polls.record -- "$REPLAY_POLLS"; has "a thread that polls memory cannot be recorded"
@@ -216,14 +218,13 @@ grep "^[a-z]*|" "$work/out" >recorded
 [ "$(ls whole.record* | wc -l)" = 3 ] || fault "records: $(ls whole.record*)"
 family whole.record recorded
 
-# A changed client: the first message that differs is named. Both are of the same build, one constant apart.
-cp "$REPLAY_BUG_BEFORE" bug
-$pair --adapter roce --record . -- ./bug '{port}' '{peer}' >"$work/out" 2>&1 # the server may miss some here, too
-cp "$REPLAY_BUG_DIFFERS" bug
-expect 125 "$DAPPLE" replay client.record; has "message"; has "differs: octet"; has "is 0x5b, and 0x5a was recorded"
-# Another one is refused.
-cp "$REPLAY_ORDER" bug
-expect 125 "$DAPPLE" replay client.record; has "nothing is replayed"
+# A client that takes random octets from the processor, which no system call tells: the first message that differs is named.
+$pair --adapter roce --record . -- "$REPLAY_BUG_DIFFERS" '{port}' '{peer}' >"$work/out" 2>&1 # the server may miss some here, too
+if grep -q "no random numbers" "$work/out"; then
+	echo "skipped: the processor has no random numbers"
+else
+	expect 125 "$DAPPLE" replay client.record; has "message"; has "differs: octet"; has "was recorded"; has "was: RC_SEND"
+fi
 
 # Programs that we did not write, and their two ends, with losses.
 # ends ADAPTER RULES NAME...

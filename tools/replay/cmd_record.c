@@ -68,6 +68,24 @@ static bool find(const char *word, char *ret)
 	return found;
 }
 
+/*
+ * What libc chooses by the processor is to run on any x86-64 processor, and the kernel is not to write the number of the
+ * processor into memory (rseq). Each name is of glibc's manual, "Hardware Capability Tunables".
+ */
+static const char tunables[] = "glibc.pthread.rseq=0:glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-AVX2,-AVX,-SSSE3,"
+			       "-SSE4_1,-SSE4_2,-BMI1,-BMI2,-LZCNT,-MOVBE,-POPCNT,-RTM,-XSAVEC,-XSAVE,-FMA,-FMA4,-ERMS,-FSRM";
+
+static void set_tunables(void)
+{
+	const char *before = getenv("GLIBC_TUNABLES");
+	char *list;
+
+	if (asprintf(&list, "%s%s%s", before ? before : "", before && *before ? ":" : "", tunables) < 0)
+		abort();
+	setenv("GLIBC_TUNABLES", list, 1);
+	free(list);
+}
+
 /* The wire alone: what comes by shared memory comes without a call. */
 static int set_environment(const struct record *c)
 {
@@ -94,6 +112,7 @@ static int set_environment(const struct record *c)
 		abort();
 	setenv("LD_PRELOAD", list, 1);
 	setenv("DAPPLE_LOCAL", "off", 1);
+	set_tunables();
 	free(list);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapple replay: runs a recorded program again, without its peer. */
 #include "../run/run.h"
+#include "debug.h"
 #include "file.h"
 #include "tell.h"
 
@@ -12,6 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define TRIES 20 /* at places of the kernel's pages */
 
 struct replay {
 	struct replay_run run;
@@ -37,21 +40,6 @@ static int exit_status(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* gdb's program is this command, which becomes the recorded program: so its environment and stack are the recorded ones.
- * The debugger stops at its first instruction. */
-static int debug(const char *path)
-{
-	char self[PATH_MAX], file[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *words[] = { "gdb", "-q", "-ex", "handle SIGSYS nostop noprint pass", "-ex", "handle SIGSEGV nostop noprint pass", "-ex",
-			  "set breakpoint pending on", "-ex", "catch exec", "-ex", "run", "-ex", "delete 1", "--args", self, "replay", "--in-place", file, NULL };
-
-	if (n < 0 || !realpath(path, file))
-		return REPLAY_REFUSED;
-	self[n] = '\0';
-	return run_exec(words);
-}
-
 /* Returns true if the run was the recorded one, to its end. */
 static bool is_same(const struct replay *c, int status)
 {
@@ -64,10 +52,10 @@ static bool is_same(const struct replay *c, int status)
 	return (o->stop == RP_GOES_ON || o->stop == RP_ENDED) && (c->run.head.killed ? WIFSIGNALED(status) : status == c->run.head.status);
 }
 
-static int once(struct replay *c, bool quietly)
+static int start(struct replay *c, bool quietly)
 {
 	pid_t pid;
-	int status, null;
+	int null;
 
 	replay_control(&c->run, false);
 	pid = fork();
@@ -81,11 +69,20 @@ static int once(struct replay *c, bool quietly)
 		}
 		_exit(replay_exec(&c->run, RP_REPLAY));
 	}
-	status = replay_wait(pid, NULL, NULL);
+	return replay_wait(pid, NULL, NULL);
+}
+
+static int once(struct replay *c, bool quietly)
+{
+	int status = start(c, quietly);
+
+	for (int i = 0; i < TRIES && c->run.control->stop == RP_PLACE; i++)
+		status = start(c, quietly);
 	if (is_same(c, status))
 		return 0;
 	if (!c->run.control->events && c->run.control->stop == RP_GOES_ON)
-		run_say("%s: its program was started without the recorder: nothing was replayed; install the same Dapple at the same place", c->run.path);
+		run_say("%s: its process was not made (status %d): nothing was replayed; install all of Dapple again", c->run.path,
+			exit_status(status));
 	else if (c->run.control->stop == RP_GOES_ON || c->run.control->stop == RP_ENDED)
 		tell_end(&c->run, status);
 	else
@@ -123,10 +120,7 @@ int run_cmd_replay(int argc, char **argv)
 	if (r)
 		return r;
 	if (c.gdb)
-		return debug(argv[o.index]);
-	r = replay_check(&c.run);
-	if (r)
-		return r;
+		return replay_debug(&c.run);
 	if (c.in_place) {
 		replay_control(&c.run, false);
 		return replay_exec(&c.run, RP_STAY);

@@ -2,12 +2,14 @@
 #include "file.h"
 
 #include "../run/run.h"
+#include "pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,32 +174,36 @@ int replay_create(struct replay_run *r, const char *exe, char **args, uint64_t l
 	if (r->file < 0)
 		return cannot(r->path, "made");
 	if (!write_head(r) ||
-	    pwrite(r->file, t.p, t.n, sizeof(r->head)) != (ssize_t)t.n || ftruncate(r->file, (off_t)(RP_EVENTS_AT + limit)) < 0)
+	    pwrite(r->file, t.p, t.n, sizeof(r->head)) != (ssize_t)t.n || ftruncate(r->file, (off_t)(RP_IMAGE_AT + limit)) < 0)
 		return cannot(r->path, "written");
 	free(t.p);
 	return 0;
 }
 
-/* A process that has outlived the run has left its end in the file, and the command has seen none. */
-static void take_end(struct replay_run *r)
+/* A process that has outlived the run has left its end in the file, and the command has seen none. Returns true. */
+static bool take_end(struct replay_run *r)
 {
 	struct rp_control c;
 
 	if (r->head.ended || pread(r->file, &c, sizeof(c), RP_CONTROL_AT) != sizeof(c) || !c.exited)
-		return;
+		return true;
 	r->head.ended = 1;
 	r->head.used = c.used;
 	r->head.events = c.events;
 	r->head.messages = c.messages;
 	r->head.status = c.status;
+	return true;
 }
 
 static bool read_head(struct replay_run *r)
 {
-	if (pread(r->file, &r->head, sizeof(r->head), 0) != sizeof(r->head) || memcmp(r->head.magic, RP_MAGIC, sizeof(r->head.magic)))
-		return false;
-	take_end(r);
-	return true;
+	return pread(r->file, &r->head, sizeof(r->head), 0) == sizeof(r->head) && !memcmp(r->head.magic, RP_MAGIC, sizeof(r->head.magic));
+}
+
+static int not_a_record(const char *path)
+{
+	run_say("%s: it is no record: nothing is replayed; name a file of dapple record", path);
+	return REPLAY_REFUSED;
 }
 
 int replay_open(struct replay_run *r, const char *path)
@@ -210,16 +216,18 @@ int replay_open(struct replay_run *r, const char *path)
 		run_say("%s: it cannot be read (%s): nothing is replayed; name a file of dapple record", path, strerror(errno));
 		return REPLAY_REFUSED;
 	}
-	if (!read_head(r) || fstat(r->file, &st) < 0 || (uint64_t)st.st_size < RP_EVENTS_AT + r->head.used + sizeof(struct rp_event) ||
-	    !read_strings(r)) {
-		run_say("%s: it is no record: nothing is replayed; name a file of dapple record", path);
-		return REPLAY_REFUSED;
-	}
+	if (!read_head(r))
+		return not_a_record(path);
 	if (r->head.version != RP_VERSION) {
 		run_say("%s: it is a record of another version (%u, this one has %u): nothing is replayed; use the dapple that made it", path,
 			r->head.version, RP_VERSION);
 		return REPLAY_REFUSED;
 	}
+	if (r->head.packed && replay_unpack(r))
+		return REPLAY_REFUSED;
+	if (!r->head.events_at || fstat(r->file, &st) < 0 || !take_end(r) ||
+	    (uint64_t)st.st_size < r->head.events_at + r->head.used + sizeof(struct rp_event) || !read_strings(r))
+		return not_a_record(path);
 	return 0;
 }
 
@@ -239,7 +247,7 @@ bool replay_attach(struct replay_run *r, const char *path)
 	r->file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (r->file < 0)
 		return false;
-	if (read_head(r) && read_strings(r) && map_control(r, r->file, RP_CONTROL_AT))
+	if (read_head(r) && take_end(r) && read_strings(r) && map_control(r, r->file, RP_CONTROL_AT))
 		return true;
 	close(r->file);
 	return false;
@@ -262,39 +270,6 @@ void replay_control(struct replay_run *r, bool recording)
 	strcpy(r->control->family, whole);
 }
 
-/* The loader goes on without a library of LD_PRELOAD that it does not find, and the program would run in earnest. */
-static bool has_preloads(const struct replay_run *r)
-{
-	char *list = NULL, *at, *path;
-	bool there = true;
-
-	for (char **e = r->env; *e; e++)
-		if (!strncmp(*e, "LD_PRELOAD=", 11))
-			list = at = strdup(*e + 11);
-	while (list && there && (path = strsep(&at, ": "))) {
-		there = !strchr(path, '/') || access(path, R_OK) == 0;
-		if (!there)
-			run_say("%s: the library of the record is not there (%s): nothing is replayed; install the same Dapple at the same place",
-				path, strerror(errno));
-	}
-	free(list);
-	return there;
-}
-
-int replay_check(const struct replay_run *r)
-{
-	if (chdir(r->dir) < 0) {
-		run_say("%s: the directory of the run is not there (%s): nothing is replayed; make it", r->dir, strerror(errno));
-		return REPLAY_REFUSED;
-	}
-	if (access(r->exe, X_OK) < 0) {
-		run_say("%s: the program of the record is not there (%s): nothing is replayed; install the same one at the same place", r->exe,
-			strerror(errno));
-		return REPLAY_REFUSED;
-	}
-	return has_preloads(r) ? 0 : REPLAY_REFUSED;
-}
-
 /* --- the program --- */
 
 static void set_descriptors(const struct replay_run *r, const char *how)
@@ -312,19 +287,33 @@ static void set_descriptors(const struct replay_run *r, const char *how)
 	setenv(RP_ENV, value, 1);
 }
 
+static int find_loader(char *ret, size_t size)
+{
+	char dir[PATH_MAX];
+	int r = run_libdir(dir, sizeof(dir));
+
+	if (r == 0 && (size_t)snprintf(ret, size, "%s/" RP_LOADER, dir) >= size)
+		r = REPLAY_REFUSED;
+	return r;
+}
+
 int replay_exec(const struct replay_run *r, const char *how)
 {
-	if (r->env)
-		environ = r->env;
-	if (personality(ADDR_NO_RANDOMIZE) < 0) {
+	char loader[PATH_MAX];
+	bool recording = !strcmp(how, RP_RECORD);
+
+	if (!recording && (find_loader(loader, sizeof(loader)) || clearenv()))
+		return REPLAY_REFUSED;
+	/* A replay's own pages come to other places than those of the record. */
+	if (personality(recording ? ADDR_NO_RANDOMIZE : 0) < 0) {
 		run_say("addresses cannot be fixed (personality: %s): no program is started; permit it in the container's seccomp profile",
 			strerror(errno));
 		return REPLAY_REFUSED;
 	}
 	set_descriptors(r, how);
 	set_inheritance(&r->head);
-	execv(r->exe, r->args);
-	run_say("cannot start %s (%s): no program runs; check its path and permissions", r->exe, strerror(errno));
+	execv(recording ? r->exe : loader, r->args);
+	run_say("cannot start %s (%s): no program runs; check its path and permissions", recording ? r->exe : loader, strerror(errno));
 	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
 }
 
@@ -332,15 +321,20 @@ int replay_finish(struct replay_run *r, int status)
 {
 	const struct rp_control *c = r->control;
 
+	/* The recorder's. */
+	if (pread(r->file, &r->head.events_at, sizeof(r->head.events_at), offsetof(struct rp_file, events_at)) != sizeof(r->head.events_at))
+		return cannot(r->path, "ended");
 	r->head.used = c->used;
 	r->head.events = c->events;
 	r->head.messages = c->messages;
 	r->head.stopped = c->stop;
 	r->head.status = status;
 	r->head.ended = 1;
-	if (write_head(r) && ftruncate(r->file, (off_t)(RP_EVENTS_AT + c->used + sizeof(struct rp_event))) == 0)
-		return 0;
-	return cannot(r->path, "ended");
+	if (!write_head(r) || ftruncate(r->file, (off_t)(r->head.events_at + c->used + sizeof(struct rp_event))) < 0)
+		return cannot(r->path, "ended");
+	if (c->events)
+		replay_pack(r);
+	return 0;
 }
 
 static volatile pid_t program;

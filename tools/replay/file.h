@@ -15,7 +15,7 @@ struct replay_run {
 	int file, control_fd;
 	struct rp_control *control;
 	struct rp_file head;
-	char *exe, *dir, **args, **env;
+	char *exe, *dir, **args, **env; /* of a replay: as they were */
 };
 
 /* Makes the file for this command line and environment. Returns 0, or an exit code after a sentence. */
@@ -26,10 +26,8 @@ int replay_open(struct replay_run *r, const char *path);
 bool replay_attach(struct replay_run *r, const char *path);
 /* Makes what a process shares with this one: of a recording in its file, of a replay anew for each. */
 void replay_control(struct replay_run *r, bool recording);
-/* Goes to the directory of the record. Returns 0, or an exit code after a sentence: this machine lacks a file of the run. */
-int replay_check(const struct replay_run *r);
 
-/* Becomes the program. how: RP_RECORD, RP_REPLAY or RP_STAY. Returns an exit code after a sentence. */
+/* Becomes the program, or its replay. how: RP_RECORD, RP_REPLAY or RP_STAY. Returns an exit code after a sentence. */
 int replay_exec(const struct replay_run *r, const char *how);
 
 /* Writes what the process has left into the head, and ends the file. Returns 0, or an exit code after a sentence. */

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,17 +79,6 @@ static void tell_octets(const struct rp_control *c)
 	dprintf(STDERR_FILENO, "  now: %s\n", text);
 }
 
-static void tell_object(const struct rp_control *c)
-{
-	if (!c->number)
-		run_say("%s: other libraries are loaded than when it was recorded: nothing is replayed; use the machine of the record", c->text);
-	else if (c->wanted)
-		run_say("%s: it was built anew since it was recorded: nothing is replayed; record again, or use the old one", c->text);
-	else
-		run_say("%s: it is loaded at another address than when it was recorded: nothing is replayed; use the kernel and the ld.so.cache of the record",
-			c->text);
-}
-
 void replay_tell(const struct replay_run *r, bool replaying)
 {
 	const struct rp_control *c = r->control;
@@ -109,9 +99,6 @@ void replay_tell(const struct replay_run *r, bool replaying)
 		run_say("the kernel refuses %s (%s): nothing is %s; Linux 5.11 or newer has it, and the container's seccomp profile must permit it",
 			c->text, strerror((int)c->number), replaying ? "replayed" : "recorded");
 		break;
-	case RP_OBJECT:
-		tell_object(c);
-		break;
 	case RP_OTHER_CALL:
 		run_say("the program differs from the record behind message %llu (event %llu): it comes to %s, and %s was recorded: the replay ends; see docs/how-to/replay.md", messages,
 			events, name_of(c->number), name_of(c->wanted));
@@ -121,7 +108,8 @@ void replay_tell(const struct replay_run *r, bool replaying)
 			(long long)c->number);
 		break;
 	case RP_OTHER_ADDRESS:
-		run_say("memory at %#llx is taken behind message %llu (event %llu): the replay ends here; use the kernel and the ld.so.cache of the record",
+	case RP_PLACE:
+		run_say("memory at %#llx cannot be had behind message %llu (event %llu): the replay ends here; raise ulimit -v, or give the machine more memory",
 			(unsigned long long)c->number, messages, events);
 		break;
 	default:
@@ -137,8 +125,11 @@ void tell_end(const struct replay_run *r, int status)
 
 bool replay_tell_record(const struct replay_run *r)
 {
+	struct stat st = { .st_size = 0 };
+
+	stat(r->path, &st);
 	run_say("%s: %llu events, %llu messages, %.1f MiB; run it again by: dapple replay %s", r->args[0], (unsigned long long)r->control->events,
-		(unsigned long long)r->control->messages, (double)r->control->used / (1 << 20), r->path);
+		(unsigned long long)r->control->messages, (double)st.st_size / (1 << 20), r->path);
 	return true;
 }
 

@@ -147,6 +147,7 @@ static bool is_special(int nr)
 	switch (nr) {
 	case SYS_mmap:
 	case SYS_mremap:
+	case SYS_brk:
 	case SYS_futex:
 	case SYS_rt_sigaction:
 	case SYS_rt_sigprocmask:
@@ -180,6 +181,8 @@ static long special(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc
 		return rp_map(t, a);
 	case SYS_mremap:
 		return rp_remap(t, a);
+	case SYS_brk:
+		return rp_brk(t, a);
 	case SYS_rt_sigaction:
 		return rp_signals_action((int)a[0], (const void *)a[1], (void *)a[2]);
 	case SYS_rt_sigprocmask:

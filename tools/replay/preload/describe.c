@@ -447,7 +447,6 @@ static bool describe_process(struct rp_desc *d, int nr, const long a[6])
 static bool is_direct(int nr)
 {
 	switch (nr) {
-	case SYS_brk:
 	case SYS_munmap:
 	case SYS_mprotect:
 	case SYS_madvise:

@@ -73,7 +73,7 @@ static bool begin_file(int fd, const struct rp_file *head)
 	memset(&c, 0, sizeof(c));
 	c.pid = (int32_t)RP_RAW0(SYS_getpid);
 	memcpy(c.family, rp_control->family, sizeof(c.family));
-	return RP_RAW2(SYS_ftruncate, fd, RP_EVENTS_AT + head->limit) == 0 && write_at(fd, &c, sizeof(c), RP_CONTROL_AT) &&
+	return RP_RAW2(SYS_ftruncate, fd, (head->events_at ? head->events_at : RP_IMAGE_AT) + head->limit) == 0 && write_at(fd, &c, sizeof(c), RP_CONTROL_AT) &&
 	       write_at(fd, head, sizeof(*head), 0);
 }
 
@@ -87,7 +87,7 @@ static bool copy_record(int fd)
 	head.status = 0;
 	head.forked = 1;
 	return write_at(fd, rp_log_head() + 1, head.strings, sizeof(head)) &&
-	       write_at(fd, (const uint8_t *)rp_log_head() + RP_EVENTS_AT, rp_log_used(), RP_EVENTS_AT) && begin_file(fd, &head);
+	       write_at(fd, (const uint8_t *)rp_log_head() + RP_IMAGE_AT, head.events_at - RP_IMAGE_AT + rp_log_used(), RP_IMAGE_AT) && begin_file(fd, &head);
 }
 
 bool rp_family_fork(struct rp_thread *t)

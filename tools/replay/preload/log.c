@@ -9,26 +9,27 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BASE ((uint8_t *)0x200000000000ull) /* no loader, heap or sanitizer comes here */
+#define BASE ((uint8_t *)RP_FILE_MAP)
 #define CHUNK (4ull << 20)                  /* room on the disk that is taken at once */
 #define MARGIN (1ull << 20)                 /* more than one event needs but for large reads */
 
 static int file = -1;
 static uint8_t *events;
-static uint64_t limit, room, at, body; /* from `events`: taken from the disk, the event, the next byte in it */
+static uint64_t events_at, limit, room, at, body; /* from `events`: taken from the disk, the event, the next byte in it */
 static uint64_t n_events, n_messages;  /* kept here too: a child's are those at its fork() */
 
-int rp_log_open(int fd, uint64_t max)
+int rp_log_open(int fd, uint64_t begin, uint64_t max)
 {
 	bool recording = rp_mode == RP_RECORDING;
-	long r = RP_RAW6(SYS_mmap, BASE, RP_EVENTS_AT + max, recording ? PROT_READ | PROT_WRITE : PROT_READ,
+	long r = RP_RAW6(SYS_mmap, BASE, begin + max, recording ? PROT_READ | PROT_WRITE : PROT_READ,
 			 (recording ? MAP_SHARED : MAP_PRIVATE) | MAP_FIXED_NOREPLACE | MAP_NORESERVE, fd, 0);
 
 	if (r < 0)
 		return (int)r;
 	file = fd;
 	limit = max;
-	events = BASE + RP_EVENTS_AT;
+	events_at = begin;
+	events = BASE + begin;
 	return 0;
 }
 
@@ -53,12 +54,12 @@ void rp_log_close(int status)
 		return;
 	rp_control->status = status;
 	rp_control->exited = 1;
-	RP_RAW2(SYS_ftruncate, file, RP_EVENTS_AT + at + sizeof(struct rp_event));
+	RP_RAW2(SYS_ftruncate, file, events_at + at + sizeof(struct rp_event));
 }
 
 int rp_log_move(int fd)
 {
-	long r = RP_RAW6(SYS_mmap, BASE, RP_EVENTS_AT + limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
+	long r = RP_RAW6(SYS_mmap, BASE, events_at + limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
 
 	if (r >= 0)
 		r = rp_control_map(fd, RP_CONTROL_AT, MAP_FIXED);
@@ -85,7 +86,7 @@ static bool has_room(uint64_t n)
 		return false;
 	if (room + more > limit)
 		more = limit - room;
-	if (RP_RAW4(SYS_fallocate, file, 0, RP_EVENTS_AT + room, more) < 0)
+	if (RP_RAW4(SYS_fallocate, file, 0, events_at + room, more) < 0)
 		return false;
 	room += more;
 	return true;

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-/* Maps the file. Returns 0 or -errno. */
-int rp_log_open(int fd, uint64_t limit);
+/* Maps the file, whose events begin there. Returns 0 or -errno. */
+int rp_log_open(int fd, uint64_t events_at, uint64_t limit);
 /* The number under which the file is kept open, or -1. */
 int rp_log_fd(void);
 const struct rp_file *rp_log_head(void);

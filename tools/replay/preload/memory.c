@@ -2,7 +2,10 @@
 #include "memory.h"
 
 #include "descriptors.h"
+#include "image.h"
+#include "lines.h"
 #include "log.h"
+#include "objects.h"
 #include "raw.h"
 #include "state.h"
 
@@ -13,17 +16,16 @@
 #include <sys/stat.h>
 
 #define RANGES 4096
-#define LINE 256
-#define CONTENT_MAX (8l << 20)
+#define PAGE 4096ull
+#define CONTENT_MAX (64l << 20)
 
-/* Files that are read by mapping them (ld.so.cache, locales): as much of it as the record takes. Libraries (MAP_DENYWRITE) and
- * what other processes change are not among them. */
+/* Files that are read by mapping them (libraries, ld.so.cache, locales): as much of it as the record takes. What other
+ * processes change is not among them. */
 static uint64_t content_size(const long a[6], int fd)
 {
 	struct stat st;
 
-	if (fd < 0 || rp_fd_kind(fd) == RP_FD_MEMORY || !(a[3] & MAP_PRIVATE) || a[3] & MAP_DENYWRITE || !(a[2] & PROT_READ) || a[2] & PROT_EXEC ||
-	    RP_RAW2(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= a[5])
+	if (fd < 0 || rp_fd_kind(fd) == RP_FD_MEMORY || !(a[3] & MAP_PRIVATE) || !(a[2] & PROT_READ) || RP_RAW2(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= a[5])
 		return 0;
 	st.st_size -= a[5];
 	return a[1] <= CONTENT_MAX ? (uint64_t)(st.st_size < a[1] ? st.st_size : a[1]) : 0;
@@ -53,6 +55,8 @@ long rp_map(struct rp_thread *t, const long a[6])
 		rp_bytes((void *)r, n);
 	if (rp_mode != RP_REPLAYING || (r < 0 && r > -4096)) {
 		rp_event_end();
+		if (n && a[2] & PROT_EXEC)
+			rp_object_mapped(t->index, fd, (uint64_t)r, a[5]);
 		return r;
 	}
 	if (!(flags & MAP_FIXED))
@@ -67,6 +71,8 @@ long rp_map(struct rp_thread *t, const long a[6])
 	if (n)
 		fill_content(r, a, n);
 	rp_event_end();
+	if (n && a[2] & PROT_EXEC)
+		rp_object_mapped(t->index, fd, (uint64_t)r, a[5]);
 	return r;
 }
 
@@ -86,6 +92,36 @@ long rp_remap(struct rp_thread *t, const long a[6])
 	return r;
 }
 
+static uint64_t up(uint64_t address)
+{
+	return (address + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* A replay has a heap of its own: the kernel's is the loader's. */
+long rp_brk(struct rp_thread *t, const long a[6])
+{
+	static uint64_t now;
+	uint64_t from, to;
+	long r = 0;
+
+	if (!now)
+		now = rp_image_brk();
+	if (rp_mode == RP_RECORDING)
+		r = RP_RAW1(SYS_brk, a[0]);
+	r = rp_event(SYS_brk, t->index, 0, r);
+	from = up(now);
+	to = up((uint64_t)r);
+	now = (uint64_t)r;
+	if (rp_mode != RP_REPLAYING)
+		return r;
+	if (to < from)
+		RP_RAW2(SYS_munmap, to, from - to);
+	else if (to > from && rp_raw(SYS_mmap, (long)from, (long)(to - from), PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != (long)from)
+		rp_stop_at(RP_OTHER_ADDRESS, (long)from, 0);
+	return r;
+}
+
 /* --- children --- */
 
 struct range {
@@ -93,70 +129,39 @@ struct range {
 	bool wiped; /* or not there */
 };
 
-struct reader {
-	struct range ranges[RANGES], now;
+struct ranges {
+	struct range all[RANGES], now;
 	unsigned n;
-	char line[LINE];
-	size_t used;
 };
 
-static uint64_t read_hex(const char **p)
-{
-	uint64_t v = 0;
-	char c;
-
-	for (; (c = **p) && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')); (*p)++)
-		v = v << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-	return v;
-}
-
 /* proc(5), smaps: a line of addresses, then lines of a name and a colon, of which VmFlags is the last. */
-static void read_line(struct reader *r)
+static void read_line(void *arg, const char *line)
 {
-	const char *p = r->line;
-	uint64_t from = read_hex(&p);
+	struct ranges *r = arg;
+	const char *p = line;
+	uint64_t from = rp_read_hex(&p);
 
-	if (p > r->line && *p == '-') {
+	if (p > line && *p == '-') {
 		p++;
-		r->now = (struct range){ .from = from, .to = read_hex(&p) };
+		r->now = (struct range){ .from = from, .to = rp_read_hex(&p) };
 		return;
 	}
-	if (strncmp(r->line, "VmFlags:", 8) || r->n == RANGES)
+	if (strncmp(line, "VmFlags:", 8) || r->n == RANGES)
 		return;
-	r->now.wiped = strstr(r->line, " wf");
-	if (r->now.wiped || strstr(r->line, " dc"))
-		r->ranges[r->n++] = r->now;
-}
-
-static void read_octets(struct reader *r, const char *p, long n)
-{
-	for (; n; p++, n--) {
-		if (*p != '\n') {
-			if (r->used < LINE - 1)
-				r->line[r->used++] = *p;
-			continue;
-		}
-		r->line[r->used] = '\0';
-		r->used = 0;
-		read_line(r);
-	}
+	r->now.wiped = strstr(line, " wf");
+	if (r->now.wiped || strstr(line, " dc"))
+		r->all[r->n++] = r->now;
 }
 
 void rp_memory_fork(void)
 {
-	static struct reader r;
-	char octets[1024];
-	long fd = RP_RAW4(SYS_openat, AT_FDCWD, "/proc/self/smaps", O_RDONLY | O_CLOEXEC, 0), n;
+	static struct ranges r;
 
-	if (fd < 0)
-		return;
-	while ((n = RP_RAW3(SYS_read, fd, octets, sizeof(octets))) > 0)
-		read_octets(&r, octets, n);
-	RP_RAW1(SYS_close, fd);
-	for (unsigned i = 0; i < r.n; i++)
-		if (r.ranges[i].wiped)
-			RP_RAW3(SYS_madvise, r.ranges[i].from, r.ranges[i].to - r.ranges[i].from, MADV_DONTNEED);
-		else
-			RP_RAW2(SYS_munmap, r.ranges[i].from, r.ranges[i].to - r.ranges[i].from);
 	r.n = 0;
+	rp_lines("/proc/self/smaps", read_line, &r);
+	for (unsigned i = 0; i < r.n; i++)
+		if (r.all[i].wiped)
+			RP_RAW3(SYS_madvise, r.all[i].from, r.all[i].to - r.all[i].from, MADV_DONTNEED);
+		else
+			RP_RAW2(SYS_munmap, r.all[i].from, r.all[i].to - r.all[i].from);
 }

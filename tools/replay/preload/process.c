@@ -77,10 +77,6 @@ static long fork_process(struct rp_thread *t, const struct fork *f, ucontext_t *
 	int32_t pid = 0;
 	long r = 0;
 
-	if (f->flags & CLONE_THREAD) {
-		rp_stop_at(RP_CALL, SYS_clone, 0);
-		return -ENOSYS;
-	}
 	if (rp_mode == RP_RECORDING)
 		r = rp_raw(SYS_clone, (long)(f->flags & ~(uint64_t)(CLONE_VM | CLONE_VFORK)), 0, f->parent_tid, f->child_tid, 0, 0);
 	if (rp_mode == RP_RECORDING && r == 0 && !rp_family_fork(t))
@@ -109,7 +105,16 @@ long rp_fork(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc)
 	} else if (nr == SYS_clone) {
 		f = (struct fork){ (uint64_t)a[0], a[1], a[2], a[3] };
 	}
-	return fork_process(t, &f, uc);
+	if (!(f.flags & CLONE_THREAD))
+		return fork_process(t, &f, uc);
+	if (!t->creates) {
+		rp_stop_at(RP_CALL, nr, 0);
+		return -ENOSYS;
+	}
+	/* The instruction is repeated, and executed: the thread begins behind it, on its own stack. */
+	t->selector = 0;
+	uc->uc_mcontext.gregs[REG_RIP] -= RP_CALL_BYTES;
+	return nr;
 }
 
 /* The program that begins has the counter and the signals as this one has left them, and not as the recorder works. */

@@ -21,6 +21,8 @@ void rp_restorer(void) __asm__("__restore_rt");
 /* Returns from the signal whose frame is at the stack pointer sp. */
 _Noreturn void rp_sigreturn(uint64_t sp);
 
+#define RP_CALL_BYTES 2 /* of the instruction */
+
 #define RP_RAW0(nr) rp_raw((nr), 0, 0, 0, 0, 0, 0)
 #define RP_RAW1(nr, a) rp_raw((nr), (long)(a), 0, 0, 0, 0, 0)
 #define RP_RAW2(nr, a, b) rp_raw((nr), (long)(a), (long)(b), 0, 0, 0, 0)

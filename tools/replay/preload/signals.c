@@ -13,7 +13,6 @@
 
 #define SIGNALS 64
 #define SA_RESTORER_ 0x04000000
-#define SYSCALL_BYTES 2 /* of the instruction */
 #define SIGNALLED 2u /* turn.h: word */
 
 static struct rp_action actions[SIGNALS + 1]; /* as the program has set them */
@@ -248,11 +247,11 @@ static void on_call(int sig, siginfo_t *info, void *ucv)
 		/* The instruction is repeated, and from here on executed. */
 		rp_me->selector = 0;
 		g[REG_RAX] = info->si_syscall;
-		g[REG_RIP] -= SYSCALL_BYTES;
+		g[REG_RIP] -= RP_CALL_BYTES;
 		return;
 	}
 	g[REG_RAX] = rp_call(rp_me, info->si_syscall, args, uc);
-	if (rp_mode != RP_OFF)
+	if (rp_mode != RP_OFF && rp_me->selector)
 		rp_signals_deliver(rp_me, uc, RP_BEHIND_CALL);
 }
 

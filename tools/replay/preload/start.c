@@ -6,6 +6,7 @@
 #include "start.h"
 
 #include "clock.h"
+#include "image.h"
 #include "log.h"
 #include "objects.h"
 #include "raw.h"
@@ -21,7 +22,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define CONTROL_AT 0x1ffff0000000ull
 #define REFUSED 125
 
 enum rp_mode rp_mode;
@@ -93,7 +93,8 @@ static void *run(void *p)
 	return starts[t->index].run(starts[t->index].arg);
 }
 
-/* The new thread cannot go through the recorder until it has a place of its own, and until then no signal may come. */
+/* The new thread cannot go through the recorder until it has a place of its own, and until then no signal may come. What its
+ * creator maps for it is recorded; from the clone() on (process.c) no call is. */
 int rp_create(pthread_t *ret, const pthread_attr_t *attr, void *(*f)(void *), void *arg)
 {
 	struct rp_thread *t;
@@ -110,8 +111,9 @@ int rp_create(pthread_t *ret, const pthread_attr_t *attr, void *(*f)(void *), vo
 	starts[t->index].arg = arg;
 	rp_threads_settle();
 	starts[t->index].mask = set_mask(RP_MASK);
-	rp_me->selector = 0;
+	rp_me->creates = true;
 	r = create(ret, attr, run, t);
+	rp_me->creates = false;
 	rp_me->selector = rp_mode != RP_OFF;
 	set_mask(starts[t->index].mask);
 	t->ended = r != 0;
@@ -122,7 +124,7 @@ int rp_create(pthread_t *ret, const pthread_attr_t *attr, void *(*f)(void *), vo
 
 int rp_control_map(int fd, uint64_t offset, int fixed)
 {
-	long r = RP_RAW6(SYS_mmap, CONTROL_AT, sizeof(struct rp_control), PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, offset);
+	long r = RP_RAW6(SYS_mmap, RP_CONTROL_MAP, sizeof(struct rp_control), PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, offset);
 
 	if (r < 0)
 		return (int)r;
@@ -160,9 +162,8 @@ static bool read_environment(char **env, int *ret_control, int *ret_file)
 
 	if (!v || sscanf(v, "%7s %d %d", how, ret_control, ret_file) != 3)
 		return false;
-	rp_mode = !strcmp(how, RP_RECORD) ? RP_RECORDING : RP_REPLAYING;
-	rp_stays = !strcmp(how, RP_STAY);
-	return RP_RAW3(SYS_fcntl, *ret_control, F_GETFD, 0) == 0;
+	rp_mode = RP_RECORDING;
+	return !strcmp(how, RP_RECORD) && RP_RAW3(SYS_fcntl, *ret_control, F_GETFD, 0) == 0;
 }
 
 static void refuse(const char *step, int r)
@@ -184,11 +185,43 @@ static void begin_first_thread(void)
 	rp_turn_take(t);
 }
 
+static void open_log(int fd)
+{
+	struct rp_file head;
+	int r = (int)RP_RAW4(SYS_pread64, fd, &head, sizeof(head), 0);
+
+	if (r == sizeof(head))
+		r = rp_log_open(fd, head.events_at, head.limit);
+	if (r < 0)
+		refuse("mmap", r);
+}
+
+/* In a replay the process goes on here: with the memory of the recorded one, and other descriptors. */
+static int resume(int64_t how)
+{
+	int control = (int)(how >> 16 & 0xffff), fd = (int)(how >> 40);
+
+	rp_mode = RP_REPLAYING;
+	rp_stays = how & 2;
+	rp_pid = (int)RP_RAW0(SYS_getpid);
+	if (!open_control(control, fd))
+		RP_RAW1(SYS_exit_group, REFUSED);
+	return fd;
+}
+
+static int take_image(int fd)
+{
+	int64_t r = rp_image(fd);
+
+	if (r < 0)
+		refuse("a copy of the memory", (int)r);
+	return r > 0 ? resume(r) : fd;
+}
+
 /* So early libc has no environment yet, but the loader passes it. */
 __attribute__((constructor)) static void begin(int argc, char **argv, char **env)
 {
 	int control, fd, r;
-	struct rp_file head;
 
 	(void)argc;
 	(void)argv;
@@ -200,14 +233,15 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
 	rp_pid = (int)RP_RAW0(SYS_getpid);
 	rp_control->pid = rp_pid;
 	RP_RAW3(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
-	r = (int)RP_RAW4(SYS_pread64, fd, &head, sizeof(head), 0);
-	if (r == sizeof(head))
-		r = rp_log_open(fd, head.limit);
-	if (r < 0)
-		refuse("mmap", r);
 	r = rp_clock_begin();
 	if (r < 0)
 		refuse("mprotect(vdso)", r);
+	fd = take_image(fd);
+	open_log(fd);
+	if (rp_mode == RP_REPLAYING)
+		rp_image_resume();
+	if (rp_stays)
+		RP_RAW3(SYS_tgkill, rp_pid, RP_RAW0(SYS_gettid), SIGTRAP);
 	rp_recorded_pid = (int)rp_event(RP_START, 0, 0, rp_pid);
 	rp_threads[0].recorded_tid = rp_recorded_pid;
 	rp_objects();

@@ -30,6 +30,7 @@ enum rp_wait { RP_RUNS, RP_WAITS, RP_QUEUED };
 
 struct rp_thread {
 	volatile uint8_t selector; /* read by the kernel: 0, system calls are executed as they are */
+	bool creates;              /* it is in pthread_create() */
 	bool ended;                /* its end is near: the kernel will clear *tid_word */
 	unsigned index;
 	int tid, recorded_tid;
