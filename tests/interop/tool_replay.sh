@@ -181,6 +181,19 @@ expect 125 env DAPPLE_SHARE=1 "$DAPPLE" record -- "$REPLAY_ORDER"; has "DAPPLE_S
 expect 125 "$DAPPLE" record -o no/file -- "$REPLAY_ORDER"; has "it cannot be made"
 expect 125 "$DAPPLE" record --patience 2 -o polls.record -- "$REPLAY_POLLS"; has "a thread that polls memory cannot be recorded"
 [ ! -e polls.record ] || fault "a record of what cannot be replayed"
+# Memory of several processes: refused where it is used, and not where it is not.
+expect 125 "$DAPPLE" record -o shares.record -- "$REPLAY_SHARES" named; has "it shares memory with other processes (/dev/shm/"
+[ ! -e shares.record ] || fault "a record of what cannot be replayed"
+for how in child call; do
+	expect 125 "$DAPPLE" record -o shares.record -- "$REPLAY_SHARES" $how; has "it shares memory with other processes (that of a process"
+	[ ! -e shares.record.1 ] || fault "a record of what cannot be replayed"
+	replays 2 shares.record 125
+done
+for how in untouched unmapped; do
+	expect 3 "$DAPPLE" record -o shares.record -- "$REPLAY_SHARES" $how; hasnt "shares memory"
+	replays 2 shares.record 3
+	replays 2 shares.record.1 3
+done
 # A record that is full does not end its program.
 "$DAPPLE" record --limit 1 -o full.record -- "$REPLAY_ORDER" >recorded 2>err
 [ $? -lt 64 ] || fault "the program did not go on: $(cat err)"

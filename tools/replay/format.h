@@ -145,6 +145,7 @@ enum rp_stop {
 	RP_OTHER_OCTETS, /* replay: a message, or output, differs */
 	RP_OTHER_THREAD, /* replay: thread `number` was recorded, and does not run */
 	RP_OTHER_ADDRESS, /* replay: memory cannot be had at its recorded address */
+	RP_SHARES,       /* recording: memory that other processes store into: `text` */
 	RP_PLACE,         /* replay: something of the kernel's is in the way, another start may find another place */
 };
 

@@ -92,6 +92,10 @@ void replay_tell(const struct replay_run *r, bool replaying)
 	case RP_CALL:
 		run_say("%s: its %s cannot be recorded: the program was ended; use a program without it", r->args[0], name_of(c->number));
 		break;
+	case RP_SHARES:
+		run_say("%s: it shares memory with other processes (%s): their stores come without a call, so the program was ended; let it use pipes or sockets for that",
+			r->args[0], c->text);
+		break;
 	case RP_TOO_MANY:
 		run_say("%s: it has more than %d threads: the program was ended; use fewer", r->args[0], RP_THREADS);
 		break;

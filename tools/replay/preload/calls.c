@@ -133,6 +133,8 @@ static long logged(struct rp_thread *t, const struct rp_desc *d, int nr, const l
 		r = execute(t, d, nr, a, uc);
 	if (rp_mode == RP_OFF)
 		return r;
+	if (r == -EFAULT && rp_mode == RP_RECORDING)
+		rp_memory_refused();
 	r = rp_event_begin((unsigned)nr, t->index, d->fd < 0 ? 0 : d->fd, r);
 	if (rp_mode == RP_REPLAYING)
 		rp_repeat(d, nr, a, r);
@@ -250,6 +252,8 @@ long rp_call(struct rp_thread *t, int nr, long a[6], ucontext_t *uc)
 		return special(t, nr, a, uc);
 	}
 	rp_describe(&d, nr, a);
+	if (nr == SYS_munmap)
+		rp_memory_gone((uint64_t)a[0], (uint64_t)a[1]);
 	if (d.how == RP_DIRECT)
 		return rp_raw(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (d.how == RP_FAILS)

@@ -2,6 +2,7 @@
 #include "family.h"
 
 #include "log.h"
+#include "memory.h"
 #include "raw.h"
 #include "signals.h"
 #include "state.h"
@@ -101,6 +102,7 @@ bool rp_family_fork(struct rp_thread *t)
 	}
 	rp_pid = (int)RP_RAW0(SYS_getpid);
 	rp_turn_alone(t);
+	rp_memory_guard();
 	return rp_thread_begin(t) >= 0;
 }
 

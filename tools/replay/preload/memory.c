@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,6 +19,74 @@
 #define RANGES 4096
 #define PAGE 4096ull
 #define CONTENT_MAX (64l << 20)
+
+/* --- memory that other processes store into --- */
+
+#define SHARED_MOST 1024
+
+static struct shared {
+	uint64_t from, to;
+} shared[SHARED_MOST];
+static unsigned n_shared;
+static bool guarded;
+
+static _Noreturn void refuse_shared(const char *what)
+{
+	strncpy(rp_control->text, what, sizeof(rp_control->text) - 1);
+	rp_stop(RP_SHARES);
+	for (;;)
+		RP_RAW1(SYS_exit_group, 125);
+}
+
+void rp_memory_gone(uint64_t from, uint64_t bytes)
+{
+	for (unsigned i = 0; i < n_shared; i++)
+		if (shared[i].from < from + bytes && shared[i].to > from)
+			shared[i--] = shared[--n_shared];
+}
+
+/* Anonymous memory is a child's as well; a name in /dev/shm is found by others (sem_open(3), shm_open(3)). */
+static void note_shared(const long a[6], int fd, uint64_t at)
+{
+	char link[32], path[sizeof(rp_control->text)] = "";
+	struct stat st;
+
+	rp_memory_gone(at, (uint64_t)a[1]);
+	if ((a[3] & MAP_TYPE) != MAP_SHARED && (a[3] & MAP_TYPE) != MAP_SHARED_VALIDATE)
+		return;
+	if (fd < 0) {
+		if (n_shared == SHARED_MOST)
+			refuse_shared("more than 1024 mappings");
+		shared[n_shared++] = (struct shared){ at, at + (uint64_t)a[1] };
+		return;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	RP_RAW4(SYS_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	if (!strncmp(path, "/dev/shm/", 9) && RP_RAW2(SYS_fstat, fd, &st) == 0 && st.st_nlink)
+		refuse_shared(path);
+}
+
+void rp_memory_guard(void)
+{
+	guarded = n_shared;
+	for (unsigned i = 0; i < n_shared; i++)
+		RP_RAW3(SYS_mprotect, shared[i].from, shared[i].to - shared[i].from, PROT_NONE);
+}
+
+void rp_memory_reached(uint64_t address)
+{
+	for (unsigned i = 0; guarded && i < n_shared; i++)
+		if (address >= shared[i].from && address < shared[i].to)
+			refuse_shared("that of a process and its child");
+}
+
+void rp_memory_refused(void)
+{
+	if (guarded && n_shared)
+		refuse_shared("that of a process and its child");
+}
+
+/* --- mappings --- */
 
 /* Files that are read by mapping them (libraries, ld.so.cache, locales): as much of it as the record takes. What other
  * processes change is not among them. */
@@ -55,6 +124,8 @@ long rp_map(struct rp_thread *t, const long a[6])
 		rp_bytes((void *)r, n);
 	if (rp_mode != RP_REPLAYING || (r < 0 && r > -4096)) {
 		rp_event_end();
+		if (rp_mode == RP_RECORDING && !(r < 0 && r > -4096))
+			note_shared(a, fd, (uint64_t)r);
 		if (n && a[2] & PROT_EXEC)
 			rp_object_mapped(t->index, fd, (uint64_t)r, a[5]);
 		return r;

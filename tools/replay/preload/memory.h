@@ -12,4 +12,13 @@ long rp_remap(struct rp_thread *t, const long args[6]);
 /* Replay: takes away the memory that a child does not have (MADV_DONTFORK), and clears what it has as zeros (MADV_WIPEONFORK). */
 void rp_memory_fork(void);
 
+/* Recording: munmap() was called. */
+void rp_memory_gone(uint64_t from, uint64_t bytes);
+/* Recording, in a child: what it shares with its parent is taken out of reach. */
+void rp_memory_guard(void);
+/* Recording: returns if the address is not of such memory; else the program is ended. */
+void rp_memory_reached(uint64_t address);
+/* Recording: a call has found an address out of reach. */
+void rp_memory_refused(void);
+
 #endif

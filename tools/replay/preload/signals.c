@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "log.h"
+#include "memory.h"
 #include "raw.h"
 #include "state.h"
 
@@ -226,6 +227,8 @@ static void on_fault(int sig, siginfo_t *info, void *ucv)
 		answer_counter(uc, length);
 		return;
 	}
+	if (rp_mode == RP_RECORDING)
+		rp_memory_reached((uint64_t)info->si_addr);
 	if (has_handler(&actions[sig])) {
 		call_handler(sig, info, uc);
 		return;
