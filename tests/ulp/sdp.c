@@ -409,9 +409,10 @@ static void discard_server(struct ends *e)
 		run_direct(c, &s, MEMORY, &direct);
 	}
 	await(e);
+	progress(c);
 	while (!(room = sdp_send_room(c, false, &len))) {
-		progress(c);
 		wait_for(c);
+		progress(c);
 	}
 	room[0] = octet(0, 0);
 	CHECK(!sdp_send(c, room, 1, true));
@@ -640,7 +641,8 @@ static void cancel_client(struct ends *e)
 	c = dial(e);
 	while (!sdp_conn_counts(c)->cancelled) {
 		CHECK(!sdp_conn_progress(c));
-		if (!push(c, &s))
+		/* What has been sent need not wake this end. */
+		if (!push(c, &s) && !sdp_conn_counts(c)->cancelled)
 			wait_for(c);
 	}
 	mark(e);

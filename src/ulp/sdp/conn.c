@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define POLL_BATCH 32
+#define INLINE_MAX 256                  /* OFED's */
 
 const struct sdp_conf sdp_conf_default = {
 	.receive_size = 32768, .depth = 64, .advertise = 65536, .advert_ms = 1000, .keepalive_s = 7200,
@@ -41,14 +42,24 @@ static struct sdp_conn *create(const struct sdp_conf *conf, char *why)
 }
 
 /* Three more than messages: a Read, a Write and a look for the peer. */
-static int make_qp(struct sdp_conn *c)
+static bool create_qp(struct sdp_conn *c, uint32_t inline_max)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = c->rdma.cq, .recv_cq = c->rdma.cq, .qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = c->conf.depth + 3u, .max_recv_wr = c->conf.depth, .max_send_sge = 1,
-			 .max_recv_sge = 1 } };
-	int r = 0;
+			 .max_recv_sge = 1, .max_inline_data = inline_max } };
 
 	if (rdma_create_qp(c->rdma.id, c->rdma.pd, &attr))
+		return false;
+	c->inline_max = inline_max;
+	return true;
+}
+
+static int make_qp(struct sdp_conn *c)
+{
+	int r = 0;
+
+	/* An adapter may take less with a work request, or nothing. */
+	if (!create_qp(c, INLINE_MAX) && !create_qp(c, 0))
 		return ulp_end(&c->rdma, errno, "no queue pair can be made (%s)", strerror(errno));
 	for (uint32_t i = 0; i < c->conf.depth && !r; i++)
 		r = sdp_post_receive(c, i);

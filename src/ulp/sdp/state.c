@@ -34,6 +34,8 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 	sge.length = (uint32_t)sdp_msg_put(at, m);
 	if (m->oob_pres || m->oob_pend)
 		wr.send_flags |= IBV_SEND_SOLICITED;
+	if (sge.length <= c->inline_max)
+		wr.send_flags |= IBV_SEND_INLINE;
 	r = ibv_post_send(c->rdma.id->qp, &wr, &bad);
 	if (r)
 		return ulp_end(&c->rdma, r, "a message cannot be posted (%s)", strerror(r));

@@ -79,6 +79,7 @@ struct sdp_conn {
 	struct sdp_conf conf;
 	struct sdp_flow flow;
 	uint32_t send_max;              /* longest message that the peer takes */
+	uint32_t inline_max;            /* longest message that the adapter takes with the work request */
 	uint8_t peer_adverts;           /* its MaxAdverts */
 	struct sdp_out out;
 	struct sdp_in in;
