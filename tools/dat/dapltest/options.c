@@ -94,7 +94,7 @@ static int op_tail(char **words, int n, int at, struct dtt_op *op)
 	op->size = 4096;
 	op->segments = 1;
 	if (at < n && all_digits(words[at])) {
-		if (number(words[at++], 1, INT_MAX, &v) != 0)
+		if (number(words[at++], 0, INT_MAX, &v) != 0)
 			return -1;
 		op->size = v;
 	}
