@@ -107,7 +107,7 @@ static int serve(struct rdma_cm_id *listener)
 	struct offer offer;
 	struct rdma_conn_param param = { .private_data = &offer, .private_data_len = sizeof(offer), .responder_resources = 1,
 					 .initiator_depth = 1, .rnr_retry_count = 7 };
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = NULL;
 	struct ibv_mr *mr;
 
 	if (rdma_listen(listener, 1) || rdma_get_request(listener, &id))

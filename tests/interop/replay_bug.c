@@ -10,6 +10,7 @@
  * Built with DIFFERS its messages hold random octets of the processor, which no system call tells: a replay is to find the
  * first message that differs.
  */
+#include <cpuid.h>
 #include <netdb.h>
 #include <rdma/rdma_verbs.h>
 #include <stdbool.h>
@@ -77,14 +78,17 @@ static int serve(struct rdma_cm_id *listener)
 
 static void fill(uint8_t *text)
 {
-	memset(text, OCTET, BYTES);
 #ifdef DIFFERS
-	if (!__builtin_cpu_supports("rdrnd")) {
+	unsigned a, b, c = 0, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_RDRND)) {
 		printf("the processor has no random numbers\n");
 		exit(3);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < BYTES / 8; i++)
 		__builtin_ia32_rdrand64_step((unsigned long long *)(void *)(text + 8 * i));
+#else
+	memset(text, OCTET, BYTES);
 #endif
 }
 

@@ -19,6 +19,8 @@
 #define PAGE 4096ull
 #define UNPACKED_MOST (1ull << 40)
 
+#ifdef HAVE_ZSTD
+
 /* --- the files of the program --- */
 
 struct bytes {
@@ -155,6 +157,8 @@ static void list_objects(const struct replay_run *r, const uint8_t *events, stru
 			add_opened(l, body, e->bytes - sizeof(*e), e->about);
 	}
 }
+
+#endif
 
 void replay_files(const struct replay_run *r, void (*take)(void *arg, const struct rp_object *o, const void *p, size_t n), void *arg)
 {

@@ -83,8 +83,9 @@ void replay_tell(const struct replay_run *r, bool replaying)
 {
 	const struct rp_control *c = r->control;
 	unsigned long long messages = c->messages, events = c->events;
+	uint32_t stop = c->stop;
 
-	switch (c->stop) {
+	switch (stop) {
 	case RP_FULL:
 		run_say("%s: the record is at its limit, or the disk is full: the rest of the run is not recorded; give a larger --limit, or room",
 			r->path);
