@@ -222,6 +222,16 @@ def read_discovery(text):
     return t, lids
 
 
+def read_targets(text):
+    """What ibsrpdm and srp_daemon -a print, without -c (with it both print what is not connected yet, by /sys/class/scsi_host, which containers
+    lack): the fields of each target, by the GID of its port."""
+    pattern = (r"port LID: +(?P<lid>[0-9a-f]{4})\s+port GID: +(?P<gid>[0-9a-f]{32})\s+change ID: +(?P<change>\d+)\s+max controllers: 0x(?P<controllers>\d+)"
+               r".*?GUID: +(?P<ioc>[0-9a-f]{16})\s+vendor ID: (?P<vendor>[0-9a-f]+)\s+device ID: (?P<device>[0-9a-f]+)\s+IO class : (?P<ioclass>[0-9a-f]+)"
+               r"\s+Maximum size of Send Messages in bytes: (?P<length>\d+)"
+               r".*?ID: +(?P<id>\S.*?)\s+service entries: (?P<services>\d+)\s+service\[ *0\]: (?P<service>[0-9a-f]{16}) / (?P<name>\S+)")
+    return {m["gid"]: m.groupdict() for m in re.finditer(pattern, text, re.S)}
+
+
 def switch_tables(f, node):
     """The linear tables of all switches as their agents answer them (dump_fts): {switch: {lid: port}}."""
     out, name = {}, None

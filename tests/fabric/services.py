@@ -32,13 +32,8 @@ def srp():
     for node in targets:
         until(lambda: "IsDeviceManagementSupported" in f.run("host0", f"smpquery portinfo {lids[node, 1]}"), f"the target at {node}")
 
-    # With -c both print what is not connected yet, by /sys/class/scsi_host, which containers lack; without it all they find.
     def found(command="ibsrpdm -d /dev/infiniband/umad0"):
-        out = f.run("host1", command, None, quiet=True)
-        return {m[1]: m for m in re.findall(
-            r"port LID: +([0-9a-f]{4})\s+port GID: +([0-9a-f]{32})\s+change ID: +(\d+)\s+max controllers: 0x(\d+)"
-            r".*?GUID: +([0-9a-f]{16})\s+vendor ID: ([0-9a-f]+)\s+device ID: ([0-9a-f]+)\s+IO class : ([0-9a-f]+)"
-            r".*?ID: +(\S+)\s+service entries: (\d+)\s+service\[ *0\]: ([0-9a-f]{16}) / (\S+)", out, re.S)}
+        return read_targets(f.run("host1", command, None, quiet=True))
 
     # The SA learns the capability by notice 144.
     until(lambda: set(found()) == {gid(node) for node in targets}, "ibsrpdm finds both targets")
@@ -47,9 +42,9 @@ def srp():
         for node, ioc in targets.items():
             m = units.get(gid(node))
             if check(m, command, "has no", node, units):
-                check(int(m[0], 16) == lids[node, 1] and (m[2], m[3]) == ("0001", "01") and int(m[4], 16) == ioc and
-                      m[5] == "00da00" and int(m[6], 16) == 0x42 and m[7] == "0100" and m[8] == f"Disk-{node}" and m[9] == "1" and
-                      int(m[10], 16) == ioc and m[11] == f"SRP.T10:{ioc:016x}", command, m)
+                check(int(m["lid"], 16) == lids[node, 1] and (m["change"], m["controllers"]) == ("0001", "01") and int(m["ioc"], 16) == ioc and
+                      m["vendor"] == "00da00" and int(m["device"], 16) == 0x42 and m["ioclass"] == "0100" and m["id"] == f"Disk-{node}" and
+                      m["services"] == "1" and int(m["service"], 16) == ioc and m["name"] == f"SRP.T10:{ioc:016x}", command, m)
     end(f.children[-1])
     until(lambda: set(found()) == {gid("host9")}, "a target that has ended is not found any more")
 

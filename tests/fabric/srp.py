@@ -46,11 +46,7 @@ def services(node):
 # --- as others find them ---
 
 def found(command="ibsrpdm -d /dev/infiniband/umad0"):
-    out = f.run("host1", command, None, quiet=True)
-    return {m[1]: m for m in re.findall(
-        r"port LID: +([0-9a-f]{4})\s+port GID: +([0-9a-f]{32})\s+change ID: +(\d+)\s+max controllers: 0x(\d+)"
-        r".*?GUID: +([0-9a-f]{16})\s+vendor ID: ([0-9a-f]+)\s+device ID: ([0-9a-f]+)\s+IO class : ([0-9a-f]+)\s+Maximum size of Send Messages in bytes: (\d+)"
-        r".*?ID: +(\S.*?)\s+service entries: (\d+)\s+service\[ *0\]: ([0-9a-f]{16}) / (\S+)", out, re.S)}
+    return read_targets(f.run("host1", command, None, quiet=True))
 
 
 every = {gid(node) for node in (*TARGETS, "host5")}
@@ -60,8 +56,10 @@ for command in ("ibsrpdm -d /dev/infiniband/umad0", "srp_daemon -o -a -i dpl_ib0
     for node, target in TARGETS.items():
         m = units.get(gid(node))
         if check(m, command, "has no", node, units):
-            check(int(m[0], 16) == lids[node, 1] and (m[2], m[3]) == ("0001", "01") and m[4] == target[16:] and m[7] == "0100" and m[8] == "8276" and
-                  m[9] == f"Dapple SRP {places[node]}" and m[10] == "1" and m[11] == services(node) and m[12] == f"SRP.T10:{target[:16]}", command, m)
+            check(int(m["lid"], 16) == lids[node, 1] and (m["change"], m["controllers"]) == ("0001", "01") and m["ioc"] == target[16:] and
+                  m["ioclass"] == "0100" and m["length"] == "8276" and m["id"] == f"Dapple SRP {places[node]}" and m["services"] == "1" and
+                  m["service"] == services(node) and m["name"] == f"SRP.T10:{target[:16]}", command, m)
+
 # --- as we find them ---
 
 

@@ -53,14 +53,6 @@ static bool fails(const char *name)
 	return true;
 }
 
-bool nth_spares_waits;
-
-/* The same of a call in which a session waits, posts or polls. */
-static bool waits_fail(const char *name)
-{
-	return !nth_spares_waits && fails(name);
-}
-
 #define DECLARE(type, name, ...)        \
 	type __real_##name(__VA_ARGS__); \
 	type __wrap_##name(__VA_ARGS__);
@@ -93,13 +85,6 @@ static bool waits_fail(const char *name)
 	type __wrap_##name(PARAMS params)               \
 	{                                               \
 		return fails(#name) ? -1 : __real_##name args; \
-	}
-/* The same, in a call of a session that stands. */
-#define WAITS(type, name, params, args)                 \
-	DECLARE(type, name, PARAMS params)              \
-	type __wrap_##name(PARAMS params)               \
-	{                                               \
-		return waits_fail(#name) ? -1 : __real_##name args; \
 	}
 /* Gives back. */
 #define GIVES(type, name, present, params, args)        \
@@ -139,19 +124,19 @@ DOES(int, rdma_resolve_route, (struct rdma_cm_id *id, int ms), (id, ms))
 DOES(int, rdma_connect, (struct rdma_cm_id *id, struct rdma_conn_param *p), (id, p))
 DOES(int, rdma_accept, (struct rdma_cm_id *id, struct rdma_conn_param *p), (id, p))
 DOES(int, rdma_migrate_id, (struct rdma_cm_id *id, struct rdma_event_channel *c), (id, c))
-WAITS(int, rdma_listen, (struct rdma_cm_id *id, int backlog), (id, backlog))
-WAITS(int, rdma_bind_addr, (struct rdma_cm_id *id, struct sockaddr *at), (id, at))
-WAITS(int, rdma_disconnect, (struct rdma_cm_id *id), (id))
-WAITS(int, rdma_get_cm_event, (struct rdma_event_channel *c, struct rdma_cm_event **ev), (c, ev))
-WAITS(int, ibv_query_device, (struct ibv_context *c, struct ibv_device_attr *attr), (c, attr))
-WAITS(int, ibv_get_cq_event, (struct ibv_comp_channel *c, struct ibv_cq **cq, void **context), (c, cq, context))
-WAITS(int, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
+DOES(int, rdma_listen, (struct rdma_cm_id *id, int backlog), (id, backlog))
+DOES(int, rdma_bind_addr, (struct rdma_cm_id *id, struct sockaddr *at), (id, at))
+DOES(int, rdma_disconnect, (struct rdma_cm_id *id), (id))
+DOES(int, rdma_get_cm_event, (struct rdma_event_channel *c, struct rdma_cm_event **ev), (c, ev))
+DOES(int, ibv_query_device, (struct ibv_context *c, struct ibv_device_attr *attr), (c, attr))
+DOES(int, ibv_get_cq_event, (struct ibv_comp_channel *c, struct ibv_cq **cq, void **context), (c, cq, context))
+DOES(int, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
 GETS(int, socket, -1, (int family, int type, int protocol), (family, type, protocol))
-WAITS(int, connect, (int fd, const struct sockaddr *to, socklen_t len), (fd, to, len))
-WAITS(int, setsockopt, (int fd, int level, int name, const void *at, socklen_t len), (fd, level, name, at, len))
-WAITS(int, getsockopt, (int fd, int level, int name, void *at, socklen_t *len), (fd, level, name, at, len))
-WAITS(ssize_t, read, (int fd, void *at, size_t n), (fd, at, n))
-WAITS(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
+DOES(int, connect, (int fd, const struct sockaddr *to, socklen_t len), (fd, to, len))
+DOES(int, setsockopt, (int fd, int level, int name, const void *at, socklen_t len), (fd, level, name, at, len))
+DOES(int, getsockopt, (int fd, int level, int name, void *at, socklen_t *len), (fd, level, name, at, len))
+DOES(ssize_t, read, (int fd, void *at, size_t n), (fd, at, n))
+DOES(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 DOES(ssize_t, pread, (int fd, void *at, size_t n, off_t offset), (fd, at, n, offset))
 DOES(ssize_t, pread64, (int fd, void *at, size_t n, off_t offset), (fd, at, n, offset))
 DOES(ssize_t, pwrite, (int fd, const void *at, size_t n, off_t offset), (fd, at, n, offset))
@@ -189,23 +174,23 @@ static int dealloc_mw(struct ibv_mw *mw)
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	*bad = wr;
-	return waits_fail("ibv_post_send") ? ENOMEM : real_ops.post_send(qp, wr, bad);
+	return fails("ibv_post_send") ? ENOMEM : real_ops.post_send(qp, wr, bad);
 }
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	*bad = wr;
-	return waits_fail("ibv_post_recv") ? ENOMEM : real_ops.post_recv(qp, wr, bad);
+	return fails("ibv_post_recv") ? ENOMEM : real_ops.post_recv(qp, wr, bad);
 }
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited)
 {
-	return waits_fail("ibv_req_notify_cq") ? ENOMEM : real_ops.req_notify_cq(cq, solicited);
+	return fails("ibv_req_notify_cq") ? ENOMEM : real_ops.req_notify_cq(cq, solicited);
 }
 
 static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	return waits_fail("ibv_poll_cq") ? -1 : real_ops.poll_cq(cq, n, wc);
+	return fails("ibv_poll_cq") ? -1 : real_ops.poll_cq(cq, n, wc);
 }
 
 /* A test has one adapter. */

@@ -9,9 +9,6 @@
 
 #include <stdbool.h>
 
-/* Calls in which a session waits, posts or polls are not counted and do not fail. */
-extern bool nth_spares_waits;
-
 /* In this thread the n-th call from now on fails, once; 0: none. */
 void nth_arm(unsigned long n);
 /* Ends that. Returns whether a call has failed. */

@@ -57,8 +57,12 @@ static bool use(struct srp_disk *d, uint8_t *at, struct kept *k, unsigned seed, 
 static void see_kept(const struct srp_disk_conf *c, uint8_t *at, const struct kept *k)
 {
 	char why[SRP_DISK_WHY_MAX];
-	struct srp_disk *d = srp_disk_open(c, why);
+	struct srp_disk_conf again = *c;
+	struct srp_disk *d;
 
+	/* A login that has been given up may come behind this one, and end its session. */
+	again.reconnect_ms = SRP_ENDS_MS;
+	d = srp_disk_open(&again, why);
 	CHECK_MSG(d, "%s", why);
 	memset(at, 0, LEN);
 	CHECK_MSG(!srp_disk_read(d, at, LEN, 0), "%s", srp_disk_why());
@@ -146,29 +150,46 @@ static void initiator_client(struct ends *e)
 
 /* --- the target fails --- */
 
+/* Serves a login, and each that follows - a session that ended between two commands is made again - until the client says that it is through. */
+static void serve_phase(struct ends *e, struct ulp_listener *l, struct srp_service *first, unsigned long n, bool *ret_fired)
+{
+	struct pollfd p[2] = { { ulp_listener_fd(l), POLLIN, 0 }, { e->in, POLLIN, 0 } };
+	struct srp_service s = { 0 };
+
+	ends_next_request(l, &first->q);
+	nth_arm(n);
+	first->result = srp_target_serve(&target, first->q.id, first->q.data, first->q.len, &first->served, NULL, NULL, first->why);
+	*ret_fired = nth_disarm();
+	for (;;) {
+		while (!ulp_listener_next(l, &s.q))
+			CHECK_MSG(!srp_target_serve(&target, s.q.id, s.q.data, s.q.len, &s.served, NULL, NULL, s.why), "%s", s.why);
+		CHECK(poll(p, 2, SRP_ENDS_MS) > 0);
+		if (p[1].revents)
+			break;
+	}
+	await(e);
+	CHECK(write(e->out, ret_fired, 1) == 1);
+}
+
 /* Each session has its n; the last one has no failure. */
 static void target_server(struct ends *e)
 {
 	struct ulp_listener *l;
 	unsigned long n = 1;
-	bool fired = true;
+	bool fired = true, none;
 
 	srp_ends_make_target();
 	l = ends_listen(e, RDMA_PS_TCP);
 	for (; fired; n++) {
 		struct srp_service s = { 0 };
 
-		ends_next_request(l, &s.q);
-		nth_arm(n);
-		s.result = srp_target_serve(&target, s.q.id, s.q.data, s.q.len, &s.served, NULL, NULL, s.why);
-		fired = nth_disarm();
+		serve_phase(e, l, &s, n, &fired);
 		CHECK_MSG(!s.result || (fired && *s.why), "%s", s.why);
 		CHECK_MSG(nth_left() == -1, "%ld objects are left after %s", nth_left() + 1, nth_name()); /* the identifier was there */
-		CHECK(write(e->out, &fired, 1) == 1);
 		/* A session that is sound, between two that are not. */
 		if (fired) {
 			s = (struct srp_service){ 0 };
-			srp_ends_serve(l, &s, 1);
+			serve_phase(e, l, &s, 0, &none);
 			CHECK_MSG(!s.result, "%s", s.why);
 		}
 	}
@@ -182,7 +203,7 @@ static void target_client(struct ends *e)
 {
 	struct srp_disk_conf c = srp_ends_conf(e);
 	uint8_t *at = malloc(LEN);
-	bool fired = true, ok;
+	bool fired = true, ok, none;
 
 	for (unsigned n = 1; fired; n++) {
 		char why[SRP_DISK_WHY_MAX] = "";
@@ -193,17 +214,20 @@ static void target_client(struct ends *e)
 		ok = d && use(d, at, &k, n, true, false);
 		if (d)
 			srp_disk_close(d);
+		mark(e);
 		CHECK(read(e->in, &fired, 1) == 1);
 		CHECK_MSG(ok || fired, "%s", d ? srp_disk_why() : why);
-		if (fired)
+		if (fired) {
 			see_kept(&c, at, &k);
+			mark(e);
+			CHECK(read(e->in, &none, 1) == 1);
+		}
 	}
 	free(at);
 }
 
 int main(void)
 {
-	nth_spares_waits = true;
 	ends_run("the n-th call of the initiator fails", AF_INET, many_server, initiator_client);
 	ends_run("the n-th call of the target fails", AF_INET, target_server, target_client);
 	return 0;

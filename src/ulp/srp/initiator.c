@@ -439,7 +439,7 @@ struct srp_session *srp_login(const struct sockaddr *to, const struct srp_conf *
 
 /* --- waiting --- */
 
-/* Waits for something until `end`. Returns 0, or a negative errno: the session has ended, or -ETIMEDOUT. */
+/* Waits for something until `end`. Returns 0, or a negative errno: the session has ended, and with it all commands; or -ETIMEDOUT. */
 static int wait_until(struct srp_session *s, int64_t end)
 {
 	struct pollfd p[SRP_CHAN_FDS];
@@ -448,8 +448,11 @@ static int wait_until(struct srp_session *s, int64_t end)
 	if (left <= 0)
 		return -ETIMEDOUT;
 	srp_session_fds(s, p);
-	if (poll(p, SRP_CHAN_FDS, (int)left) < 0 && errno != EINTR)
-		return ulp_end(&s->ch.rdma, errno, "poll fails (%s)", strerror(errno));
+	if (poll(p, SRP_CHAN_FDS, (int)left) < 0 && errno != EINTR) {
+		ulp_end(&s->ch.rdma, errno, "poll fails (%s)", strerror(errno));
+		finish_all(s, s->ch.rdma.error);
+		return -s->ch.rdma.error;
+	}
 	return srp_session_progress(s);
 }
 

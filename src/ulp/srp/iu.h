@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Information units of SRP and the structures that stand for them: octets in, structures out, and back. No queue pair, no
- * state. What is read has been checked against the octets that came: each pointer in a structure points into them.
+ * state. A _get function returns SRP_GOOD, or the verdict of the rule that the information unit breaks. With SRP_GOOD lengths and offsets lie
+ * within its octets, and so do the pointers in the structure, which stay valid as long as the octets.
  */
 #ifndef ULP_SRP_IU_H
 #define ULP_SRP_IU_H
