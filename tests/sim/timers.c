@@ -7,7 +7,7 @@
 #include "support/tape.h"
 
 #include "proto/ib/port.h"
-#include "proto/ib/requester.h"
+#include "proto/ib/retry.h"
 #include "util/clock.h"
 
 #define MTU 1024u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/ecn.h"
 
-#include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/retry.h"
 
 #define CNP_INTERVAL 50000u /* ns between notifications of one flow */
 #define ECN_BITS 3u /* RFC 3168 section 5: the lower bits of the traffic class */

@@ -7,6 +7,8 @@
 #include "proto/ib/ecn.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/responses.h"
+#include "proto/ib/retry.h"
 #include "proto/ib/sent.h"
 #include "proto/ib/show.h"
 #include "wire/ib_fields.h"

@@ -3,8 +3,8 @@
 
 #include "engine/ring.h"
 #include "proto/ib/fast.h"
-#include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/retry.h"
 #include "proto/ib/sent.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/place.h"
 
-#include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/responses.h"
 #include "proto/ib/uc.h"
 #include "util/reach.h"
 

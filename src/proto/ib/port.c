@@ -12,6 +12,8 @@
 #include "proto/ib/probe.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/responses.h"
+#include "proto/ib/retry.h"
 #include "proto/ib/route.h"
 #include "proto/ib/show.h"
 #include "proto/ib/uc.h"

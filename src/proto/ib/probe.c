@@ -7,6 +7,7 @@
 #include "proto/ib/frame_wire.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/requester.h"
+#include "proto/ib/responses.h"
 
 #include <errno.h>
 

@@ -11,6 +11,7 @@
 #include "proto/ib/migrate.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/responses.h"
 #include "proto/ib/route.h"
 #include "util/alloc.h"
 #include "util/log.h"

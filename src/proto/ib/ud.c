@@ -5,8 +5,8 @@
 #include "engine/ring.h"
 #include "engine/why.h"
 #include "proto/ib/qp.h"
-#include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/responses.h"
 #include "wire/grh.h"
 
 #include <string.h>
