@@ -5,13 +5,23 @@
  *	bench-rawudp lat [BYTES] [ROUNDS]    two processes, both polling;
  *	                                     prints half the round trip in us
  *	bench-rawudp blat [BYTES] [ROUNDS]   the same, both blocking
- *	bench-rawudp bw  [BYTES] [SECONDS]   UDP_SEGMENT trains of datagrams of
- *	                                     BYTES, UDP_GRO receiver; prints GB/s
- *	                                     received, then CPU time per byte in ns
+ *	bench-rawudp bw  [BYTES] [SECONDS] [MESSAGE]
+ *	                                     UDP_SEGMENT trains of datagrams of
+ *	                                     BYTES, from a message of MESSAGE bytes
+ *	                                     to a place of that size, UDP_GRO
+ *	                                     receiver; prints GB/s received, then
+ *	                                     CPU time per byte in ns
+ *	bench-rawudp sum [BYTES] [SECONDS] [MESSAGE]
+ *	                                     the same with a CRC of each datagram:
+ *	                                     copied and summed, then sent; received,
+ *	                                     summed and only then copied to its
+ *	                                     place. The least that a checked
+ *	                                     placement can do.
  *	bench-rawudp pps [BYTES] [SECONDS]   a call per datagram at both ends;
  *	                                     prints datagrams received per second
  */
 #include "limit.h"
+#include "util/crc.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -93,47 +103,130 @@ static int latency(size_t bytes, int rounds, bool block)
 	return lim_join(child);
 }
 
-static void blast(int fd, const struct sockaddr_in *to, size_t bytes, double seconds, bool trains)
+/* --- streams --- */
+
+#define MOST (64 * 1024) /* in a train, headers included */
+#define TRAIN 64         /* packets */
+#define HEADER 12        /* as a BTH (IBTA 9.2); an ICRC of 4 bytes ends the packet (9.6) */
+
+struct way {
+	size_t packet, message; /* bytes: of a datagram; of the memory that is sent, and of its place */
+	bool trains, sums;
+};
+
+static size_t payload_of(const struct way *w)
 {
-	size_t packets = 65000 / bytes < 64 ? 65000 / bytes : 64, len = trains ? packets * bytes : bytes;
-	char *buf = calloc(1, 65536);
-	int seg = (int)bytes;
+	return w->packet - HEADER - sizeof(uint32_t);
+}
+
+static char *touched(size_t n)
+{
+	char *p = malloc(n);
+
+	if (!p)
+		lim_fail("memory");
+	return memset(p, 1, n); /* untouched memory is one page of zeroes, which stays in the cache */
+}
+
+/* The datagram of n bytes of payload; returns its size. */
+static size_t packet(char *to, const char *from, size_t n)
+{
+	uint32_t sum;
+
+	memset(to, 0, HEADER);
+	sum = ut_crc32_copy(0, to + HEADER, from, n);
+	memcpy(to + HEADER + n, &sum, sizeof(sum));
+	return HEADER + n + sizeof(sum);
+}
+
+/* Returns the size of the train from `from`, of which *off bytes of the message have been sent. */
+static size_t summed_train(const struct way *w, const char *from, char *stage, size_t *off)
+{
+	size_t len = 0, part = payload_of(w);
+
+	for (int i = 0; i < TRAIN && *off < w->message && len + w->packet <= MOST; i++) {
+		size_t n = w->message - *off < part ? w->message - *off : part;
+
+		len += packet(stage + len, from + *off, n);
+		*off += n;
+	}
+	return len;
+}
+
+static void blast(int fd, const struct sockaddr_in *to, const struct way *w, double seconds)
+{
+	size_t packets = MOST / w->packet < TRAIN ? MOST / w->packet : TRAIN, off = 0;
+	size_t most = w->trains ? packets * w->packet : w->packet;
+	char *from = touched(w->message + MOST), *stage = touched(MOST);
+	int seg = (int)w->packet;
 	double end = lim_now() + seconds;
 
-	if (trains)
+	if (w->trains)
 		setsockopt(fd, SOL_UDP, UDP_SEGMENT, &seg, sizeof(seg));
 	while (lim_now() < end)
-		for (int i = 0; i < 16; i++)
-			sendto(fd, buf, len, 0, (const struct sockaddr *)to, sizeof(*to));
-	free(buf);
+		for (int i = 0; i < 16; i++) {
+			const char *at = w->sums ? stage : from + off;
+			size_t len = w->sums ? summed_train(w, from, stage, &off) : most;
+
+			if (!w->sums)
+				off += len;
+			sendto(fd, at, len, 0, (const struct sockaddr *)to, sizeof(*to));
+			if (off >= w->message)
+				off = 0;
+		}
+	free(from);
+	free(stage);
+}
+
+/* Places what a coalesced receive has brought. */
+static void place(const struct way *w, const char *stage, size_t len, char *to, size_t *off)
+{
+	for (size_t n, at = 0; at < len; at += n) {
+		uint32_t sum;
+
+		n = len - at < w->packet ? len - at : w->packet;
+		memcpy(&sum, stage + at + n - sizeof(sum), sizeof(sum));
+		if (ut_crc32(0, stage + at + HEADER, n - HEADER - sizeof(sum)) != sum)
+			lim_fail("a wrong CRC");
+		memcpy(to + *off, stage + at + HEADER, n - HEADER - sizeof(sum));
+		*off += n - HEADER - sizeof(sum);
+	}
 }
 
 /* In GB/s by trains, else in datagrams per second. */
-static int stream(size_t bytes, double seconds, bool trains)
+static int stream(const struct way *w, double seconds)
 {
 	struct sockaddr_in a, b;
 	int fa = udp(&a), fb = udp(&b), on = 1;
-	char *buf = malloc(1 << 17);
+	char *to = touched(w->message + MOST), *stage = touched(MOST);
 	double sum = 0, t, last;
 	pid_t child = lim_fork();
+	size_t off = 0;
 
 	if (child == 0) {
-		blast(fa, &b, bytes, seconds, trains);
+		blast(fa, &b, w, seconds);
 		_exit(0);
 	}
-	if (trains)
+	if (w->trains)
 		setsockopt(fb, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	for (t = last = lim_now(); lim_now() < t + seconds;) {
-		ssize_t n = recv(fb, buf, 1 << 17, MSG_DONTWAIT);
+		ssize_t n = recv(fb, w->sums ? stage : to + off, MOST, MSG_DONTWAIT);
 
-		if (n > 0) {
-			sum += (double)n;
-			last = lim_now();
-		}
+		if (n <= 0)
+			continue;
+		if (w->sums)
+			place(w, stage, (size_t)n, to, &off);
+		else
+			off += (size_t)n;
+		if (off >= w->message)
+			off = 0;
+		sum += (double)n;
+		last = lim_now();
 	}
-	free(buf);
+	free(to);
+	free(stage);
 	lim_join(child);
-	printf("%.4f\ncpu %.4f\n", sum / (last - t) / (trains ? 1e9 : (double)bytes),
+	printf("%.4f\ncpu %.4f\n", sum / (last - t) / (w->trains ? 1e9 : (double)w->packet),
 	       lim_cpu() / sum * 1e9);
 	return 0;
 }
@@ -143,14 +236,18 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 	size_t bytes = (size_t)lim_number(argc, argv, 2, 0);
 	double seconds = lim_number(argc, argv, 3, 1);
+	struct way w = { 0 };
 
 	if (!strcmp(mode, "lat") || !strcmp(mode, "blat"))
 		return latency(bytes ? bytes : 32, (int)lim_number(argc, argv, 3, 20000) / 20 * 20,
 			       mode[0] == 'b');
-	if (!strcmp(mode, "bw"))
-		return stream(bytes ? bytes : 4112, seconds, true);
-	if (!strcmp(mode, "pps"))
-		return stream(bytes ? bytes : 80, seconds, false);
-	fprintf(stderr, "usage: bench-rawudp lat|blat|bw|pps [BYTES] [ROUNDS|SECONDS]\n");
+	w.trains = strcmp(mode, "pps") != 0;
+	w.sums = !strcmp(mode, "sum");
+	w.packet = bytes ? bytes : w.trains ? 4112 : 80;
+	w.message = (size_t)lim_number(argc, argv, 4, w.trains ? 1 << 20 : (double)w.packet);
+	if ((w.sums || !strcmp(mode, "bw") || !w.trains) && w.packet > HEADER + sizeof(uint32_t) && w.packet <= MOST)
+		return stream(&w, seconds);
+	fprintf(stderr, "usage: bench-rawudp lat|blat|pps [BYTES] [ROUNDS|SECONDS]\n"
+			"       bench-rawudp bw|sum [BYTES] [SECONDS] [MESSAGE]\n");
 	return 2;
 }

@@ -24,6 +24,8 @@ SINGLE += [
     ("UDP, blocking", "roce", "us", "bench-rawudp blat 24 10000"),
     ("UDP, a datagram per 64 B", "roce", "msg/s", f"bench-rawudp pps 80 {SECONDS}"),
     ("UDP, GSO and GRO", "roce cpu", "GB/s", f"bench-rawudp bw 4112 {SECONDS}"),
+    ("UDP, copied and summed, 64 KiB", "roce cpu", "GB/s", f"bench-rawudp sum 4112 {SECONDS} 65536"),
+    ("UDP, copied and summed, 1 MiB", "roce cpu", "GB/s", f"bench-rawudp sum 4112 {SECONDS} 1048576"),
 ]
 
 ONE_CORE = [
