@@ -10,7 +10,7 @@
 #define COALESCE_SUM 65536u /* as if all were as long as the last */
 #define COALESCE_MOST 32u
 #define COALESCE_FLIGHT 16
-#define COALESCE_ALL 64 /* posts of all queue pairs together: one train */
+#define COALESCE_ALL 64 /* posts of all queue pairs together: one train, which the last of them fills */
 
 void ibp_coalesce_end(struct ibp_port *port)
 {
@@ -52,7 +52,7 @@ bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 	struct ut_list *n;
 
 	if (port->train.waiting || ibp_gsi_waits(&port->gsi) || ibp_forward_waits(&port->forwards) ||
-	    ut_list_empty(&port->active) || ++port->coalescing > COALESCE_ALL)
+	    ut_list_empty(&port->active) || ++port->coalescing >= COALESCE_ALL)
 		return false;
 	if (!port->judged)
 		port->judged = &port->active;
@@ -68,6 +68,6 @@ bool ibp_coalesce_more(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	return q->port->judged && !ut_list_empty(&q->active) && q->port->coalescing < COALESCE_ALL &&
+	return q->port->judged && !ut_list_empty(&q->active) && q->port->coalescing + 1 < COALESCE_ALL &&
 	       can_wait(q, true) && ++q->port->coalescing;
 }

@@ -20,7 +20,7 @@
 #define ROUND_OCTETS (1u << 20) /* ... or so many octets: other threads wait for the progress lock */
 #define COALESCE_BYTES 16384u
 #define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last one */
-#define COALESCE_ALL 64u    /* posts of all queue pairs together */
+#define COALESCE_ALL 64u    /* posts of all queue pairs together: the last of them takes the others along */
 
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
 {
@@ -242,7 +242,7 @@ bool iwp_may_coalesce(struct eng_dev *dev, bool batch)
 	struct iwp_port *p = dev->proto_port;
 	struct iwp_qp *q;
 
-	if (!batch || ut_list_empty(&p->active) || ++p->held > COALESCE_ALL)
+	if (!batch || ut_list_empty(&p->active) || ++p->held >= COALESCE_ALL)
 		return false;
 	ut_list_each(q, &p->active, active)
 		if (!can_wait(q))
@@ -255,6 +255,6 @@ bool iwp_coalesce_more(struct eng_qp *qp)
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;
 
-	return p->held && p->held < COALESCE_ALL && !ut_list_empty(&q->active) && can_wait(q) &&
+	return p->held && p->held + 1 < COALESCE_ALL && !ut_list_empty(&q->active) && can_wait(q) &&
 	       ++p->held;
 }
