@@ -17,6 +17,8 @@ static enum ut_crc_impl at_most(enum ut_crc_impl impl)
 	if (impl == UT_CRC_FOLD_WIDE &&
 	    !(__builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f") &&
 	      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")))
+		impl = UT_CRC_FOLD_TWO;
+	if (impl == UT_CRC_FOLD_TWO && !(__builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx2")))
 		return UT_CRC_FOLD;
 	return impl;
 }
@@ -26,6 +28,7 @@ enum ut_crc_impl ut_crc_use(enum ut_crc_impl impl)
 	static const struct crc_ops *const ops[] = {
 		[UT_CRC_PORTABLE] = &crc_sliced_ops,
 		[UT_CRC_FOLD] = &crc_pclmul_ops,
+		[UT_CRC_FOLD_TWO] = &crc_vpclmul_two_ops,
 		[UT_CRC_FOLD_WIDE] = &crc_vpclmul_ops,
 	};
 

@@ -53,7 +53,8 @@ static inline uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const v
 /* The difference of two CRC-32s as it was n bytes earlier, if those bytes are equal. */
 uint32_t ut_crc32_retreat(uint32_t diff, uint64_t n);
 
-enum ut_crc_impl { UT_CRC_PORTABLE, UT_CRC_FOLD, UT_CRC_FOLD_WIDE };
+/* By folding: in one lane of the multiplier, two, four. */
+enum ut_crc_impl { UT_CRC_PORTABLE, UT_CRC_FOLD, UT_CRC_FOLD_TWO, UT_CRC_FOLD_WIDE };
 
 /*
  * For tests and benchmarks of each implementation: switches the whole process. Returns the

@@ -174,6 +174,7 @@ int main(void)
 		*p = (uint8_t)wire_random(&rnd);
 	run(UT_CRC_PORTABLE, end);
 	run(UT_CRC_FOLD, end);
+	run(UT_CRC_FOLD_TWO, end);
 	run(UT_CRC_FOLD_WIDE, end);
 	return wire_test_end();
 }
