@@ -25,14 +25,19 @@
 static struct sim_world w;
 static struct sim_end a, b;
 
-static void open_pair(const struct sim_qp_options *o)
+static void open_pair_with(const struct sim_qp_options *o, bool slots)
 {
 	static const struct sim_qp_options none;
 
-	sim_world_open(&w, &(struct sim_options){ .seed = 7, .messages = true });
+	sim_world_open(&w, &(struct sim_options){ .seed = 7, .messages = true, .slots = slots });
 	sim_pair(&a, &w.host[0], &b, &w.host[1], o ? o : &none);
 	sim_end_memory(&a, MEMORY);
 	sim_end_memory(&b, MEMORY);
+}
+
+static void open_pair(const struct sim_qp_options *o)
+{
+	open_pair_with(o, false);
 }
 
 /* No packet went by the wire, unless the test closed the local path. */
@@ -198,6 +203,48 @@ static void retries_end(void)
 }
 
 /* --- odd fetches --- */
+
+/* Requests are in the ring of a process that has died, whose end this end has not noticed yet. */
+static void die(bool another)
+{
+	open_pair_with(NULL, true);
+	for (int i = 0; i < 3; i++)
+		CHECK(sim_post_recv(&b, 9, b.mem, 64) == 0);
+	memset(a.mem, 'a', 64);
+	memset(b.mem, 0, 64);
+	for (int i = 0; i < 3; i++)
+		op(IBV_WR_SEND, a.mem, 64, b.mem, 0);
+	local_net_die(w.local, 1, another);
+}
+
+/* The slot, and the queue pair, are another process's by then. */
+static void slot_of_another(void)
+{
+	uint64_t before;
+
+	die(true);
+	before = w.now;
+	sim_round(&w);
+	for (int i = 0; i < 3; i++) {
+		sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+		sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
+	}
+	CHECK(!memcmp(a.mem, b.mem, 64) && w.now == before);
+	close_pair();
+}
+
+static void slot_of_nobody(void)
+{
+	uint64_t before;
+
+	die(false);
+	before = w.now;
+	sim_round(&w);
+	sim_wc_is(&w, a.scq, IBV_WC_RETRY_EXC_ERR);
+	CHECK_MSG(w.now == before, "after %llu ns", (unsigned long long)(w.now - before));
+	CHECK(eng_qp_state(a.qp) == IBV_QPS_ERR);
+	close_pair();
+}
 
 static void end_qp_generation(struct local_net *n)
 {
@@ -386,6 +433,8 @@ int main(int argc, char **argv)
 		{ "-", "drained while asked", drained_while_asked },
 		{ "-", "no receive", no_receive },
 		{ "-", "retries end", retries_end },
+		{ "-", "the slot of a dead process, another's", slot_of_another },
+		{ "-", "the slot of a dead process", slot_of_nobody },
 		{ "-", "a generation that ended", ended_generation },
 		{ "-", "dereg while reading", dereg_while_reading },
 		{ "-", "missing pages", missing_pages },

@@ -45,7 +45,7 @@ static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 	uint64_t skip;
 
 	CHECK(bytes <= SHM_CHANNEL_MAX);
-	if (!t && net->w->slots)
+	if (!t && (net->w->slots || net->gone))
 		return -ENOTCONN;
 	CHECK(t);
 	at = net->full ? NULL : shm_reserve(t, bytes, &skip, &why);
@@ -170,6 +170,20 @@ static int poll_all(struct shm_channel *c, struct shm_message *v, int max)
 	return got;
 }
 
+static bool next_died(struct shm_channel *c, struct shm_died *ret)
+{
+	unsigned *deaths = &net->deaths[host_of(c)];
+	int j = *deaths ? __builtin_ctz(*deaths) : -1;
+
+	if (j < 0)
+		return false;
+	*deaths &= *deaths - 1;
+	c->n_died--;
+	ret->slot = net->w->slots ? (unsigned)j + 1 : 0;
+	memcpy(ret->addr, net->w->host[j].addr, 16);
+	return true;
+}
+
 static const struct shm_channel_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .post = post, .flush = show, .notify = show,
 	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
@@ -177,7 +191,7 @@ static const struct shm_channel_ops ops = {
 	.access_begin = shm_channel_default_access_begin,
 	.access_copy = shm_channel_default_access_copy,
 	.access_attached = shm_channel_default_access_attached,
-	.next_died = shm_channel_default_next_died,
+	.next_died = next_died,
 	.access_end = shm_channel_default_nothing,
 	.export_area = shm_channel_default_export_area,
 	.quiesce = shm_channel_default_nothing,
@@ -191,6 +205,24 @@ void local_net_inject(struct local_net *n, int i, int j, const void *header, con
 
 	memcpy(h.header, header, SHM_CHANNEL_HEADER_BYTES);
 	CHECK(shm_put(&n->host[i].tx[j], &h, data) != SHM_FULL);
+}
+
+void local_net_die(struct local_net *n, int j, bool another)
+{
+	struct shm_record h;
+
+	for (int i = 0; i < n->w->n; i++) {
+		while (shm_peek(&n->host[j].rx[i], &h) == 1)
+			shm_hold(&n->host[j].rx[i], &h);
+		if (n->host[j].rx[i].held)
+			shm_release(&n->host[j].rx[i]);
+		if (i == j)
+			continue;
+		n->deaths[i] |= 1u << j;
+		n->host[i].chan.n_died++;
+	}
+	if (!another)
+		n->gone |= 1u << j;
 }
 
 struct local_net *local_net_open(struct sim_world *w)

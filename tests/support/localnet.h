@@ -26,6 +26,7 @@ struct local_net {
 	bool full;             /* no ring has room */
 	unsigned apart;        /* hosts (1 << i) that are reached by datagrams only */
 	unsigned gone;         /* processes that have died */
+	unsigned deaths[SIM_HOSTS]; /* of these hosts' processes the host has not been told yet */
 	void (*fetching)(struct local_net *n); /* called between a fetch and the look at the generation */
 	unsigned fetches;
 };
@@ -34,6 +35,8 @@ struct local_net *local_net_open(struct sim_world *w);
 void local_net_close(struct local_net *n);
 /* The channel of host i. */
 struct shm_channel *local_net_join(struct local_net *n, int i);
+/* The process of host j dies with the messages in its rings; another one that has its memory may have its slot by now. */
+void local_net_die(struct local_net *n, int j, bool another);
 /* A message of the test's own from host i to host j: the header and the bytes behind it. */
 void local_net_inject(struct local_net *n, int i, int j, const void *header, const void *data,
 		     uint32_t len);

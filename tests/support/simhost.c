@@ -23,7 +23,6 @@ static int progress(struct eng_dev *dev)
 {
 	struct sim_host *h = dev->device;
 	struct link_rx rx[BATCH];
-	struct shm_message messages[BATCH];
 	struct link_err err;
 	struct eng_qp *qp;
 	int n, did = 0;
@@ -37,11 +36,8 @@ static int progress(struct eng_dev *dev)
 	}
 	if (h->world->own)
 		h->link->rx_stage->pages_checked_at = h->world->now;
-	while ((n = h->chan->ops->poll(h->chan, messages, BATCH)) > 0) {
-		ibp_receive_messages(dev, messages, n, h->world->now);
-		h->chan->ops->release(h->chan);
+	while ((n = ibp_poll_messages(dev, h->world->now)) > 0)
 		did += n;
-	}
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
 		ibp_receive(dev, rx, n, h->world->now);
 		did += n;

@@ -8,6 +8,7 @@
 #include "proto/ib/qp.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responses.h"
+#include "proto/ib/retry.h"
 
 #include <errno.h>
 
@@ -62,6 +63,22 @@ static bool waits_for(const struct ibp_qp *q, const struct shm_died *d)
 	       shm_died_had(d, q->conn.path.chan.dst, q->qp->attr.dest_qp_num);
 }
 
+/*
+ * Another process may have the slot by now, and the peer be a queue pair of that one: requests that were posted before
+ * this end knew of the death have gone into the ring of the dead process. They are repeated; a queue pair that the new
+ * process does not have lets the retries end.
+ */
+static void peer_died(struct ibp_qp *q)
+{
+	struct shm_channel *chan = q->port->chan;
+	bool fetches;
+
+	if (chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &fetches) == SHM_REACH_WIRE)
+		ibp_req_fail_head(q, ENG_V_UNREACHABLE);
+	else
+		ibp_req_go_back(q);
+}
+
 void ibp_processes_gone(struct ibp_port *port)
 {
 	struct shm_died d;
@@ -72,7 +89,7 @@ void ibp_processes_gone(struct ibp_port *port)
 	while (port->chan->ops->next_died(port->chan, &d))
 		for (at = 0; (qp = ut_idtab_next(&port->dev->qps, &at));)
 			if (qp->type != IBV_QPT_UD && waits_for(ibp_qp(qp), &d))
-				ibp_req_fail_head(ibp_qp(qp), ENG_V_UNREACHABLE);
+				peer_died(ibp_qp(qp));
 }
 
 void ibp_peer_gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer)

@@ -26,8 +26,9 @@ int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
 bool ibp_probe_may_ask(const struct ibp_qp *q);
 /* Sends a probe, whatever is outstanding. Returns 0, or -EAGAIN: there is no room. */
 int ibp_probe_ask(struct ibp_qp *q);
-/* Processes of this host that have died (shm_channel_ops.next_died): the connected queue pairs whose requests they
- * would have answered go to ERR together, at once. On the wire only a timeout can tell. Called with dev->lock held. */
+/* Processes of this host have died (shm_channel_ops.next_died): the connected queue pairs whose requests they would have
+ * answered go to ERR together, at once, or repeat them where another process has the slot by now. On the wire only a
+ * timeout can tell. Called with dev->lock held. */
 void ibp_processes_gone(struct ibp_port *port);
 /* The peer process is dead: a connected queue pair goes to ERR, its requests complete. */
 void ibp_peer_gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
