@@ -150,6 +150,22 @@ static void run_threads(void)
 		pthread_join(t[i], NULL);
 }
 
+static void *add_one(void *arg)
+{
+	return (char *)arg + 1;
+}
+
+/* The creator makes no other call before it waits: the next event is the new thread's. */
+static void start_one(void)
+{
+	pthread_t t;
+	void *is;
+
+	if (pthread_create(&t, NULL, add_one, &sum) || pthread_join(t, &is))
+		abort();
+	mix(is == (char *)&sum + 1);
+}
+
 static void cancel_one(void)
 {
 	pthread_t t;
@@ -187,6 +203,7 @@ int main(int argc, char **argv)
 	mix(seed ^ (uint64_t)(uintptr_t)&seed ^ (uint64_t)getpid());
 	for (int i = 0; i < ROUNDS; i++)
 		run_threads();
+	start_one();
 	cancel_one();
 	run_child();
 	ualarm(1000, 0);

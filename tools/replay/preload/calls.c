@@ -223,7 +223,8 @@ static long special(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc
 	}
 }
 
-/* Signals are taken and turns shared where a call begins; in a replay, this is where the thread waits for its event. */
+/* Signals are taken and turns shared where a call begins; in a replay, this is where the thread waits for its event: a call that
+ * is none must not come here, as the next event may be of a thread that waits for this one. */
 static void come_to(struct rp_thread *t, ucontext_t *uc)
 {
 	do {
@@ -247,7 +248,7 @@ long rp_call(struct rp_thread *t, int nr, long a[6], ucontext_t *uc)
 	if (nr == SYS_futex)
 		return rp_futex(t, a, uc);
 	if (is_special(nr)) {
-		if (needs_turn(nr))
+		if (needs_turn(nr) && !rp_is_thread_start(nr, a))
 			come_to(t, uc);
 		return special(t, nr, a, uc);
 	}

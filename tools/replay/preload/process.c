@@ -93,6 +93,13 @@ static long fork_process(struct rp_thread *t, const struct fork *f, ucontext_t *
 	return r;
 }
 
+bool rp_is_thread_start(int nr, const long a[6])
+{
+	if (nr == SYS_clone3)
+		return ((const struct clone_args *)a[0])->flags & CLONE_THREAD;
+	return nr == SYS_clone && a[0] & CLONE_THREAD;
+}
+
 long rp_fork(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc)
 {
 	struct fork f = { .flags = SIGCHLD };
@@ -105,7 +112,7 @@ long rp_fork(struct rp_thread *t, int nr, const long a[6], ucontext_t *uc)
 	} else if (nr == SYS_clone) {
 		f = (struct fork){ (uint64_t)a[0], a[1], a[2], a[3] };
 	}
-	if (!(f.flags & CLONE_THREAD))
+	if (!rp_is_thread_start(nr, a))
 		return fork_process(t, &f, uc);
 	if (!t->creates) {
 		rp_stop_at(RP_CALL, nr, 0);

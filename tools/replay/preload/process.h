@@ -13,7 +13,9 @@ long rp_alternate_stack(const long args[6], ucontext_t *uc);
 long rp_suspend(struct rp_thread *t, const long args[6]);
 long rp_wait_for_signal(struct rp_thread *t, const long args[6]);
 
-/* fork(), vfork() and their kinds of clone(). */
+/* A clone() that makes a thread: it is no event. */
+bool rp_is_thread_start(int nr, const long args[6]);
+/* fork(), vfork(), and clone(), which in pthread_create() makes a thread. */
 long rp_fork(struct rp_thread *t, int nr, const long args[6], ucontext_t *uc);
 /* execve() and execveat(). */
 long rp_replace(struct rp_thread *t, int nr, const long args[6], ucontext_t *uc);
