@@ -112,6 +112,28 @@ until_true grep -q "late word" said
 until_true "$DAPPLE" replay late.record.1
 grep -q "1 replay is as recorded.*end with status 0" "$work/last" || fault "a late end: $(cat "$work/last")"
 
+# SIGTERM ends a replay that stands: here, because its output is not read.
+gone() {
+	! grep -q '^State:[^Z]*$' "/proc/$1/status" 2>/dev/null
+}
+"$DAPPLE" record -o zeros.record -- head -c 300000 /dev/zero >zeros 2>err || fault "300000 octets: $(cat err)"
+mkfifo unread
+exec 9<>unread
+"$DAPPLE" replay zeros.record >&9 2>err &
+replay=$!
+until_true grep -q . /proc/$replay/task/$replay/children
+program=$(cat /proc/$replay/task/$replay/children)
+program=${program% }
+until_true grep -q 'SigBlk:.*[4-7c-f]...$' "/proc/$program/status" # SIGTERM is blocked
+kill -TERM $replay
+until_true gone $replay
+until_true gone "$program"
+gone $replay || kill -KILL $replay "$program"
+wait $replay
+status=$?
+[ $status = 143 ] || fault "status $status of a replay that SIGTERM ends: $(cat err)"
+exec 9<&-
+
 # What a process has from its parent: another stack limit moves all libraries, and an ignored signal has no handler.
 for limit in 1024 unlimited; do
 	(ulimit -S -s $limit && exec "$DAPPLE" replay --times 2 order.record >replayed 2>err)

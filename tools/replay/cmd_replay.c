@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,16 +54,24 @@ static bool is_same(const struct replay *c, int status)
 	return (o->stop == RP_GOES_ON || o->stop == RP_ENDED) && (c->run.head.killed ? WIFSIGNALED(status) : status == c->run.head.status);
 }
 
+/* A signal that ends this command ends the program, whatever that does with signals: those of the run are in the record. */
+static void end_with(pid_t command)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != command)
+		_exit(REPLAY_REFUSED);
+}
+
 static int start(struct replay *c, bool quietly)
 {
-	pid_t pid;
-	int null;
+	pid_t command = getpid(), pid;
+	int null, status = 0;
 
 	replay_control(&c->run, false);
 	pid = fork();
 	if (pid < 0)
 		abort();
 	if (pid == 0) {
+		end_with(command);
 		null = quietly ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
 		if (null >= 0) {
 			dup2(null, 1);
@@ -69,7 +79,9 @@ static int start(struct replay *c, bool quietly)
 		}
 		_exit(replay_exec(&c->run, RP_REPLAY));
 	}
-	return replay_wait(pid, NULL, NULL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }
 
 static int once(struct replay *c, bool quietly)

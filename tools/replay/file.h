@@ -33,8 +33,8 @@ int replay_exec(const struct replay_run *r, const char *how);
 /* Writes what the process has left into the head, and ends the file. Returns 0, or an exit code after a sentence. */
 int replay_finish(struct replay_run *r, int status);
 
-/* Waits for the program; signals that end this command are passed on. watch(arg) is called twice a second, and ends it by
- * returning false. Returns a status as of wait4(2). */
+/* Waits for the program that is recorded, or for gdb; signals that end this command are passed on. watch(arg) is called twice
+ * a second, and ends it by returning false. Returns a status as of wait4(2). */
 int replay_wait(pid_t pid, bool (*watch)(void *arg), void *arg);
 
 #endif
