@@ -105,11 +105,15 @@ static void say_foreign(const struct dev_adapter *a, const struct link_rules *r)
 	}
 }
 
-static void give(struct dev_adapter *a)
+/* Returns how many connected queue pairs stay out of reach of rules on packets. */
+static unsigned give(struct dev_adapter *a)
 {
+	unsigned without_packets;
+
 	say_foreign(a, a->rules);
-	a->kind->faults(a, a->rules);
+	without_packets = a->kind->faults(a, a->rules);
 	a->cm.rules = a->rules->acts & a->kind->fault_acts & LINK_ACTS_CONNECTION ? a->rules : NULL;
+	return without_packets;
 }
 
 /* link_rules.port. */
@@ -122,24 +126,27 @@ static void port_changed(void *arg, bool up)
 	eng_async_port(&a->dev, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 
-static void put(struct dev_adapter *a, const char *text)
+/* Returns as give(). */
+static unsigned put(struct dev_adapter *a, const char *text)
 {
 	struct link_rules *r = ut_zalloc(sizeof(*r)), *before = a->rules;
+	unsigned without_packets = 0;
 	char word[100];
 
 	if (!r)
-		return;
+		return 0;
 	if (link_rules_read(text, r, word, sizeof(word)) < 0) {
 		free(r);
-		return;
+		return 0;
 	}
 	r->acted = acted;
 	r->port = port_changed;
 	r->arg = a;
 	a->rules = r;
 	if (a->wired)
-		give(a);
+		without_packets = give(a);
 	free(before);
+	return without_packets;
 }
 
 void dev_faults_attached(struct dev_adapter *a)
@@ -178,6 +185,7 @@ void dev_faults_set(const char *text, FILE *out)
 {
 	struct link_rules *check = ut_zalloc(sizeof(*check));
 	struct dev_adapter *a;
+	unsigned without_packets = 0;
 	char word[100];
 	int n = 0;
 
@@ -196,12 +204,13 @@ void dev_faults_set(const char *text, FILE *out)
 	ut_list_each(a, &dev_process_adapters, node) {
 		ut_lock(&a->dev.lock);
 		if (a->wired && a->dev.qpn_mask) {
-			put(a, text);
+			without_packets += put(a, text);
 			n++;
 		}
 		eng_dev_unlock(&a->dev);
 	}
 	fprintf(out, "ok\n%d adapters\n", n);
+	fprintf(out, "%u without packets\n", without_packets);
 }
 
 void dev_faults_show(FILE *out)

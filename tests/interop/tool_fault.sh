@@ -68,6 +68,7 @@ until_true connected
 pid=$("$DAPPLE" show qp state RTS | sed -n '1s/.* pid \([0-9]*\) .*/\1/p')
 expect 0 "$DAPPLE" fault --pid "$pid" 'rnr op=send every=100'
 until_true has_acted
+expect 0 "$DAPPLE" fault --pid "$pid" 'lose every=100'; has "queue pairs take shared memory, which has no packets"
 expect 0 "$DAPPLE" fault --pid "$pid" --off
 expect 0 "$DAPPLE" fault --pid "$pid" --show; lines 0
 kill $pair

@@ -73,6 +73,8 @@ static const char *rules_of(const char *text)
 static int tell(const struct options *q, const char *rules)
 {
 	char request[4096], why[200], *reply;
+	unsigned long without_packets;
+	const char *line;
 
 	snprintf(request, sizeof(request), "%s", q->show ? "fault-show" : "fault");
 	if (rules && (size_t)snprintf(request, sizeof(request), "fault %s", rules) >= sizeof(request))
@@ -83,7 +85,14 @@ static int tell(const struct options *q, const char *rules)
 			"Dapple's libraries and has opened an adapter", q->pid, why);
 		return 1;
 	}
-	fputs(q->show ? reply : "", stdout);
+	/* The number of adapters, a line; and of the queue pairs that stay without packets. */
+	line = strchr(reply, '\n');
+	without_packets = line ? strtoul(line, NULL, 10) : 0;
+	if (q->show)
+		fputs(reply, stdout);
+	else if (without_packets)
+		run_say("process %ld: %lu of its queue pairs take shared memory, which has no packets: rules on packets do not "
+			"reach them; connect them again, or start the program with the rules", q->pid, without_packets);
 	free(reply);
 	return 0;
 }

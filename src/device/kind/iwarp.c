@@ -230,9 +230,10 @@ static void leave(struct dev_adapter *a)
 	s->ops->leave(s);
 }
 
-static void faults(struct dev_adapter *a, struct link_rules *rules)
+static unsigned faults(struct dev_adapter *a, struct link_rules *rules)
 {
 	iwp_faults(&a->dev, rules);
+	return 0;
 }
 
 static void observe(struct dev_adapter *a, struct obs_tap *t)

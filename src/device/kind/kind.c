@@ -277,6 +277,7 @@ int dev_kind_default_port_fd(struct dev_adapter *a)
 	return -1;
 }
 
-void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules)
+unsigned dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules)
 {
+	return 0;
 }

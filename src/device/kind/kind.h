@@ -140,7 +140,7 @@ struct dev_kind_row {
 	void (*observe)(struct dev_adapter *a, struct obs_tap *t);
 	/* Has these faults from here on, as far as the kind knows them; they stay the caller's until the next call. rules->n
 	 * 0: none. Default: nothing. */
-	void (*faults)(struct dev_adapter *a, struct link_rules *rules);
+	unsigned (*faults)(struct dev_adapter *a, struct link_rules *rules);
 	uint32_t fault_acts; /* set of the acts (link/rules.h) that it knows. Default: those of calls */
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
 	void (*unwire)(struct dev_adapter *a);
@@ -282,7 +282,7 @@ int dev_kind_default_find(struct dev_info *ret, int max);
 int dev_kind_default_open(struct dev_adapter *a);
 void dev_kind_default_nothing(struct dev_adapter *a);
 int dev_kind_default_port_fd(struct dev_adapter *a);
-void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
+unsigned dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 
 #define DEV_DEFAULT_OPS                                                                            \
 	.progress = dev_progress, .drive = dev_drive, .post_fast = dev_post_fast,                  \

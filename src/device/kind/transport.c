@@ -262,14 +262,15 @@ void dev_transport_forget(struct dev_adapter *a)
 }
 
 /* A link of faults is laid over the present one when the first rules for packets come, and stays. */
-void dev_transport_faults(struct dev_adapter *a, struct link_rules *rules)
+unsigned dev_transport_faults(struct dev_adapter *a, struct link_rules *rules)
 {
 	static const struct link_fault_rates none = { 0 };
 	struct dev_transport *p = dev_transport_of(a);
+	unsigned without_packets;
 	struct link *l;
 
 	eng_dev_held(&a->dev);
-	ibp_faults(&a->dev, rules);
+	without_packets = ibp_faults(&a->dev, rules);
 	if (rules->acts & LINK_ACTS_PACKET && !p->fault && link_fault_open(p->link, &none, &l) == 0) {
 		p->link = p->fault = l;
 		ibp_relink(&a->dev, l);
@@ -277,6 +278,7 @@ void dev_transport_faults(struct dev_adapter *a, struct link_rules *rules)
 	}
 	if (p->fault)
 		link_fault_rules(p->fault, rules, a->dev.name);
+	return without_packets;
 }
 
 void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t)

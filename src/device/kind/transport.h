@@ -65,7 +65,7 @@ const struct eng_proto_ops *dev_transport_proto(void);
 int dev_transport_fd(struct dev_adapter *a);
 int dev_transport_start(struct dev_adapter *a);
 void dev_transport_forget(struct dev_adapter *a);
-void dev_transport_faults(struct dev_adapter *a, struct link_rules *rules);
+unsigned dev_transport_faults(struct dev_adapter *a, struct link_rules *rules);
 void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t);
 void dev_transport_leave(struct dev_adapter *a);
 void dev_transport_unwire(struct dev_adapter *a);

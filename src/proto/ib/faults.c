@@ -76,24 +76,28 @@ static void take(struct ibp_qp *q, bool on)
 		q->conn.req.window = ibp_fault_window(q, q->conn.req.window);
 }
 
-void ibp_faults(struct eng_dev *dev, struct link_rules *rules)
+unsigned ibp_faults(struct eng_dev *dev, struct link_rules *rules)
 {
 	struct ibp_port *port = dev->proto_port;
 	struct shm_export *s = port->chan->export;
 	bool on = rules && rules->acts & (LINK_ACTS_REQUEST | LINK_ACTS_QUEUE_PAIR);
+	unsigned without_packets = 0;
 	struct eng_qp *qp;
 	uint32_t i = 0;
 
 	eng_dev_held(dev);
 	port->rules = on ? rules : NULL;
 	port->wire_only = rules && rules->acts & LINK_ACTS_PACKET;
-	while ((qp = ut_idtab_next(&dev->qps, &i)))
+	while ((qp = ut_idtab_next(&dev->qps, &i))) {
 		take(ibp_qp(qp), on);
+		without_packets += port->wire_only && ibp_qp(qp)->conn.req.framing == &ibp_frame_shm;
+	}
 	if (!s || !on)
-		return;
+		return without_packets;
 	for (uint32_t k = 0; k < SHM_EXPORTS; k++) {
 		atomic_store_explicit(&s->keys[k].key, 0, memory_order_relaxed);
 		atomic_store_explicit(&s->qps[k].qpn, 0, memory_order_relaxed);
 	}
 	port->chan->ops->quiesce(port->chan);
+	return without_packets;
 }

@@ -53,9 +53,9 @@ void ibp_leave(struct eng_dev *dev);
 /* Shows direct accesses to this observer from here on; NULL: to none. Called with dev->lock held. */
 void ibp_observe(struct eng_dev *dev, struct link_tap *tap);
 
-/* Requests that arrive have these faults from here on; NULL: none. The rules stay the caller's. Called with dev->lock
- * held. */
-void ibp_faults(struct eng_dev *dev, struct link_rules *rules);
+/* Requests that arrive have these faults from here on; NULL: none. The rules stay the caller's. Returns how many connected
+ * queue pairs stay out of reach of rules on packets, as their requests take shared memory. Called with dev->lock held. */
+unsigned ibp_faults(struct eng_dev *dev, struct link_rules *rules);
 /* Packets leave and come by this link from here on, which is laid over or under the present one. Called with dev->lock
  * held. */
 void ibp_relink(struct eng_dev *dev, struct link *l);
