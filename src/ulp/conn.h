@@ -54,8 +54,8 @@ static inline bool ulp_is_step(const struct rdma_cm_event *ev)
 	       ev->event == RDMA_CM_EVENT_TIMEWAIT_EXIT;
 }
 /*
- * Ends the connection for a completion without success. A flushed request shows that the queue pair has ended, not why: the event of the
- * identifier that tells, take_event() takes first, if it comes within a second.
+ * Ends the connection for a completion without success. A flushed request shows that the queue pair has ended, not why. An event of the
+ * identifier tells the cause; it is awaited for a second at most.
  */
 int ulp_failed(struct ulp_conn *u, const struct ibv_wc *wc);
 /* Ends the connection for an event that the protocol does not expect; `otherwise` is the errno where it has none. */
