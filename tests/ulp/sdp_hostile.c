@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Peers that break SDP, of which each octet is written by hand: the connection ends by the rule that was broken, and no other does. */
+#include "sdp_ends.h"
+
+#include "ulp/sdp/advert.h"
+#include "ulp/sdp/msg.h"
+
+#include <arpa/inet.h>
+#include <rdma/rdma_verbs.h>
+
+#define MEMORY (1 << 20)
+
+/* Memory of the server, in which it sends and waits. */
+static struct memory {
+	uint8_t out[MEMORY], in[MEMORY];
+	struct ibv_mr *out_mr, *in_mr;
+} memory;
+
+static void memory_register(struct sdp_conn *c)
+{
+	memory.out_mr = ibv_reg_mr(sdp_conn_domain(c), memory.out, MEMORY, IBV_ACCESS_REMOTE_READ);
+	memory.in_mr = ibv_reg_mr(sdp_conn_domain(c), memory.in, MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(memory.out_mr && memory.in_mr);
+}
+
+static void memory_release(void)
+{
+	CHECK(!ibv_dereg_mr(memory.out_mr) && !ibv_dereg_mr(memory.in_mr));
+}
+
+/* --- the peer: plain rdma_cm and verbs --- */
+
+#define RAW_RECEIVES 32
+#define RAW_SIZE 1024
+#define RAW_SENDS 64            /* messages of one peer at most: each has memory of its own */
+#define RAW_SEND_SIZE 64
+
+struct raw {
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	uint8_t memory[RAW_SIZE * RAW_RECEIVES + RAW_SENDS * RAW_SEND_SIZE];
+	uint32_t seq;
+};
+
+static struct raw raw;
+
+static int raw_connect(struct ends *e, uint8_t *data, size_t len)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.cap = { .max_send_wr = 128, .max_recv_wr = RAW_RECEIVES, .max_send_sge = 1, .max_recv_sge = 1 } };
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7, .responder_resources = 4,
+					 .initiator_depth = 4, .private_data = data, .private_data_len = (uint8_t)len };
+	struct sdp_hello h = { .bufs = RAW_RECEIVES, .receive_size = RAW_SIZE, .max_adverts = 1 };
+
+	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
+	CHECK(!rdma_create_id(NULL, &raw.id, NULL, (enum rdma_port_space)SDP_PORT_SPACE));
+	CHECK(!rdma_resolve_addr(raw.id, NULL, (struct sockaddr *)&e->addr, 20000));
+	CHECK(!rdma_resolve_route(raw.id, 20000));
+	CHECK(!rdma_create_qp(raw.id, NULL, &attr));
+	raw.mr = ibv_reg_mr(raw.id->pd, raw.memory, sizeof(raw.memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	CHECK(raw.mr);
+	for (int i = 0; i < RAW_RECEIVES; i++)
+		CHECK(!rdma_post_recv(raw.id, raw.memory + RAW_SIZE * i, raw.memory + RAW_SIZE * i, RAW_SIZE, raw.mr));
+	if (!data[1]) { /* a whole Hello is wanted */
+		memcpy(&h.from, rdma_get_local_addr(raw.id), sizeof(struct sockaddr_in));
+		memcpy(&h.to, rdma_get_peer_addr(raw.id), sizeof(struct sockaddr_in));
+		sdp_hello_put(data, &h);
+	}
+	return rdma_connect(raw.id, &param);
+}
+
+static void raw_close(void)
+{
+	rdma_disconnect(raw.id);
+	rdma_destroy_qp(raw.id);
+	rdma_dereg_mr(raw.mr);
+	CHECK(!rdma_destroy_id(raw.id));
+}
+
+static void raw_send(struct sdp_msg m, size_t add)
+{
+	static unsigned sent;
+	uint8_t *at = raw.memory + RAW_SIZE * RAW_RECEIVES + RAW_SEND_SIZE * sent++;
+	size_t len;
+
+	CHECK(sent <= RAW_SENDS);
+	m.seq = m.seq ? m.seq : ++raw.seq;
+	m.bufs = m.bufs ? m.bufs : RAW_RECEIVES;
+	len = sdp_header_len(m.mid) ? sdp_msg_put(at, &m) : 0;
+	if (!len) {
+		m.mid = WIRE_SDP_DATA;
+		len = sdp_msg_put(at, &m);
+		at[0] = 0x55;
+	}
+	CHECK(!rdma_post_send(raw.id, NULL, at, len + add, raw.mr, 0));
+}
+
+static void raw_await_end(void)
+{
+	struct rdma_cm_event *ev;
+
+	CHECK(!rdma_get_cm_event(raw.id->channel, &ev) && ev->event == RDMA_CM_EVENT_DISCONNECTED);
+	rdma_ack_cm_event(ev);
+}
+
+static void hello_ack_is_right(void)
+{
+	const struct rdma_cm_event *ev = raw.id->event;
+	struct sdp_hello h;
+
+	CHECK(ev && sdp_hello_ack_get(&h, ev->param.conn.private_data, ev->param.conn.private_data_len) == SDP_GOOD);
+	CHECK(h.bufs == conf.depth && h.receive_size == conf.receive_size && h.max_adverts == 1);
+}
+
+/* One wrong message after the other that is right; the connection must end by the rule. */
+struct wrong {
+	const char *rule;
+	struct sdp_msg first, m;
+	size_t add;
+};
+
+static const struct wrong wrongs[] = {
+	{ "the length", { 0 }, { .mid = WIRE_SDP_DATA }, 1 },
+	{ "message identifier", { 0 }, { .mid = 0x55 }, 0 },
+	{ "does not follow", { 0 }, { .mid = WIRE_SDP_DATA, .seq = 7 }, 0 },
+	{ "has not been sent", { 0 }, { .mid = WIRE_SDP_DATA, .ack = 9 }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_RD_COMPL, .number = 1 }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_SINK_CANCEL_ACK }, 0 },
+	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = 1 }, 0 },
+	{ "may not make", { 0 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 1 }, 0 },
+	{ "may not make", { 0 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 8 | 1 }, 0 },
+	{ "may not make", { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, 0 },
+	{ "is not of the mode", { 0 }, { .mid = WIRE_SDP_SINK_AVAIL, .length = 1 << 20, .rkey = 1, .vaddr = 64 }, 0 },
+	{ "is not of the mode", { .mid = WIRE_SDP_MODE_CHANGE, .number = 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 1 }, 0 },
+	{ "is not of the mode", { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 1 }, 0 },
+	{ "SuspComm", { 0 }, { .mid = WIRE_SDP_SUSP_COMM }, 0 },
+	{ "advertises", { 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 3 }, 0 },
+	{ "follows DisConn", { .mid = WIRE_SDP_DISCONN }, { .mid = WIRE_SDP_DATA, .payload_len = 1 }, 0 },
+	{ "work request", { 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 100, .rkey = 1, .vaddr = 64 }, 0 },
+	{ "aborts", { 0 }, { .mid = WIRE_SDP_ABORT_CONN }, 0 },
+};
+
+static const struct wrong *wrong;
+
+static void wrong_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+
+	while (!sdp_conn_progress(c))
+		sdp_ends_wait_for(c);
+	CHECK_MSG(strstr(sdp_conn_why(c), wrong->rule), "%s", sdp_conn_why(c));
+	sdp_conn_close(c);
+}
+
+static void wrong_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	hello_ack_is_right();
+	if (wrong->first.mid)
+		raw_send(wrong->first, 0);
+	raw_send(wrong->m, wrong->add);
+	raw_await_end();
+	raw_close();
+}
+
+/* --- peers that lie about SinkAvail: the first message makes the server send one, after which come the others --- */
+
+struct wrong_sink {
+	const char *rule;
+	struct sdp_msg first;
+	uint8_t awaited;
+	struct sdp_msg m[2];
+	bool sends;                     /* the server has octets to send */
+};
+
+static const struct wrong_sink wrong_sinks[] = {
+	/* The server is the source, in Pipelined mode. */
+	{ "takes fewer octets", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 1007, .rkey = 1, .vaddr = 64 } } },
+	{ "more advertisements", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 4096, .rkey = 1, .vaddr = 64 },
+	    { .mid = WIRE_SDP_SINK_AVAIL, .length = 4096, .rkey = 1, .vaddr = 64 } } },
+	{ "work request", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 1 << 20, .rkey = 1, .vaddr = 64 } }, true },
+	{ "work request", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = UINT32_MAX, .rkey = 1, .vaddr = UINT64_MAX } }, true },
+	/* The server is the sink, and has memory advertised. */
+	{ "more octets than were advertised", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = MEMORY + 1 } } },
+	{ "is not outstanding", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_SINK_CANCEL_ACK } } },
+	{ "is not outstanding", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_DATA, .payload_len = 1 }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 } } },
+	{ "follows DisConn", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
+	  { { .mid = WIRE_SDP_DISCONN }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 } } },
+};
+
+static const struct wrong_sink *wrong_sink;
+
+/* Sends as soon as that goes by RDMA Write; waits in its memory where the peer is the source. */
+static void wrong_sink_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+
+	memory_register(c);
+	if (wrong_sink->awaited == WIRE_SDP_SINK_AVAIL)
+		sdp_want(c, memory.in, MEMORY, memory.in_mr);
+	while (!sdp_conn_progress(c)) {
+		if (wrong_sink->sends && sdp_conn_takes_writes(c))
+			sdp_send_from(c, memory.out, MEMORY, memory.out_mr);
+		sdp_ends_wait_for(c);
+	}
+	/* A Write of iWARP is complete once TCP has it; the peer's adapter then ends the connection. */
+	CHECK_MSG(strstr(sdp_conn_why(c), wrong_sink->rule) || (wrong_sink->sends && strstr(sdp_conn_why(c), "disconnected")), "%s",
+		  sdp_conn_why(c));
+	memory_release();
+	sdp_conn_close(c);
+}
+
+static void raw_await(uint8_t mid)
+{
+	const uint8_t *at;
+	struct ibv_wc wc;
+
+	do {
+		CHECK(rdma_get_recv_comp(raw.id, &wc) == 1 && !wc.status);
+		at = (const uint8_t *)(uintptr_t)wc.wr_id;
+	} while (at[0] != mid);
+}
+
+static void wrong_sink_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	raw_send(wrong_sink->first, 0);
+	raw_await(wrong_sink->awaited);
+	for (int i = 0; i < 2 && wrong_sink->m[i].mid; i++)
+		raw_send(wrong_sink->m[i], 0);
+	raw_await_end();
+	raw_close();
+}
+
+/* More messages than credits: the server does not look before all have been sent. */
+static void flood_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+	const uint8_t *at;
+	size_t len;
+	bool oob;
+
+	do {
+		while ((at = sdp_received(c, &len, &oob)))
+			sdp_received_take(c, len);
+		if (!sdp_conn_progress(c))
+			sdp_ends_wait_for(c);
+	} while (!sdp_conn_progress(c));
+	CHECK_MSG(strstr(sdp_conn_why(c), "credit") || strstr(sdp_conn_why(c), "more answers"), "%s", sdp_conn_why(c));
+	sdp_conn_close(c);
+}
+
+/* The client never acknowledges, so that no answer can leave for want of credits. */
+static void flood_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	for (unsigned i = 0; i < 60; i++)
+		raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF, .number = 65536, .bufs = 1 }, 0);
+	raw_await_end();
+	raw_close();
+}
+
+/* Requests whose Hello is refused. */
+static void bad_hello_server(struct ends *e)
+{
+	CHECK(!sdp_ends_serve(e) && strstr(why, "rule of SDP"));
+}
+
+static void bad_hello_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0, 1 };
+	struct sdp_hello h = { .bufs = 4, .receive_size = 100, .max_adverts = 1 };
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	memcpy(&h.from, &from, sizeof(from));
+	memcpy(&h.to, &from, sizeof(from));
+	sdp_hello_put(data, &h);
+	data[1] = 1; /* keep it as it is */
+	CHECK(raw_connect(e, data, sizeof(data)) && errno == ECONNREFUSED);
+	rdma_destroy_qp(raw.id);
+	rdma_dereg_mr(raw.mr);
+	CHECK(!rdma_destroy_id(raw.id));
+}
+
+int main(void)
+{
+	conf = sdp_conf_default;
+	for (wrong = wrongs; wrong < wrongs + sizeof(wrongs) / sizeof(wrongs[0]); wrong++)
+		ends_run(wrong->rule, AF_INET, wrong_server, wrong_client);
+	for (wrong_sink = wrong_sinks; wrong_sink < wrong_sinks + sizeof(wrong_sinks) / sizeof(wrong_sinks[0]); wrong_sink++)
+		ends_run(wrong_sink->rule, AF_INET, wrong_sink_server, wrong_sink_client);
+	ends_run("answers without credits", AF_INET, flood_server, flood_client);
+	ends_run("a Hello that is refused", AF_INET, bad_hello_server, bad_hello_client);
+	return 0;
+}
