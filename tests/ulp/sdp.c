@@ -425,7 +425,7 @@ static void stream_receive(struct sdp_stream *s, size_t len, unsigned n)
 
 static void streams(struct sdp_conn *c, bool first, unsigned spin_us)
 {
-	static const size_t lens[] = { 1, 16368, 16369, 16384, 65536, 100001, MEMORY };
+	static const size_t lens[] = { 1, 16384, 16385, 32768, 65536, 100001, MEMORY };
 	struct sdp_stream s;
 
 	sdp_stream_begin(&s, c, &sdp_conf_stream, spin_us);

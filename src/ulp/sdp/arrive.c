@@ -6,14 +6,9 @@
 
 #include <errno.h>
 
-static uint8_t *receive_memory(const struct sdp_conn *c, uint32_t i)
-{
-	return c->rdma.memory + (size_t)i * c->conf.receive_size;
-}
-
 int sdp_post_receive(struct sdp_conn *c, uint32_t i)
 {
-	struct ibv_sge sge = { (uintptr_t)receive_memory(c, i), c->conf.receive_size, c->rdma.mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)sdp_message(c, i), c->conf.receive_size, c->rdma.mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = sdp_work_id(SDP_WORK_RECEIVE, i), .sg_list = &sge, .num_sge = 1 }, *bad;
 	int r = ibv_post_recv(c->rdma.id->qp, &wr, &bad);
 
@@ -110,7 +105,7 @@ static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
 int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
 {
 	struct sdp_msg m;
-	enum sdp_verdict v = sdp_msg_get(&m, receive_memory(c, i), len);
+	enum sdp_verdict v = sdp_msg_get(&m, sdp_message(c, i), len);
 	int r;
 
 	if (!v)

@@ -71,7 +71,7 @@ static int prepare(struct sdp_conn *c)
 	int r = ulp_make_queues(&c->rdma, 2u * c->conf.depth + 3);
 
 	if (!r)
-		r = ulp_make_memory(&c->rdma, 2 * (size_t)c->conf.depth * c->conf.receive_size);
+		r = ulp_make_memory(&c->rdma, 2 * (size_t)c->conf.depth * (c->conf.receive_size + SDP_APART));
 	return r ? r : make_qp(c);
 }
 

@@ -16,7 +16,7 @@ bool sdp_may_post(const struct sdp_conn *c, enum sdp_use use)
 
 uint8_t *sdp_next_message(const struct sdp_conn *c)
 {
-	return c->rdma.memory + (size_t)(c->conf.depth + c->send_next) * c->conf.receive_size;
+	return sdp_message(c, c->conf.depth + c->send_next);
 }
 
 int sdp_post(struct sdp_conn *c, struct sdp_msg *m)

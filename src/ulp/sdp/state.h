@@ -9,6 +9,8 @@
 
 #define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
 #define SDP_END_MS 10000                /* for the peer's part of the end */
+/* Behind each message in memory: where they begin at multiples of a large power of two, they have the same lines of the cache. */
+#define SDP_APART 64
 
 /* What a work request was; the low half of its ID has the index of a receive, or how many messages are complete with it. */
 enum sdp_work { SDP_WORK_RECEIVE = 1, SDP_WORK_MESSAGE, SDP_WORK_READ, SDP_WORK_WRITE, SDP_WORK_KEEPALIVE };
@@ -103,6 +105,12 @@ struct sdp_conn {
 	bool end_wanted, end_sent, end_got, end_by_us;
 	struct sdp_counts counts;
 };
+
+/* Where a message of the connection's memory lies: first those of the receives, then those to be sent. */
+static inline uint8_t *sdp_message(const struct sdp_conn *c, uint32_t i)
+{
+	return c->rdma.memory + i * ((size_t)c->conf.receive_size + SDP_APART);
+}
 
 /* Ends it because of a rule that the peer broke. */
 int sdp_fail_rule(struct sdp_conn *c, enum sdp_verdict v);

@@ -4,7 +4,7 @@
  * in between. One thread at a time. Octets from conf.advertise on move without a copy: the sender's memory is advertised by
  * SrcAvail, that of a receiver that waits by SinkAvail.
  *
- * A call that has to wait polls for spin_us, then it sleeps.
+ * A call that has to wait polls for spin_us, and for as long as the octets take that the peer fetches; then it sleeps.
  */
 #ifndef ULP_SDP_STREAM_H
 #define ULP_SDP_STREAM_H
@@ -14,8 +14,8 @@
 #include <sys/types.h>
 
 /*
- * As sdp_conf_default, with receives of 16 KiB and advertisements from so many octets on: without a carrier a copy more at each
- * end costs more than two messages.
+ * As sdp_conf_default, with receives of 16 KiB of octets and advertisements of what takes more than one: without a carrier a copy
+ * more at each end costs more than two messages.
  */
 extern const struct sdp_conf sdp_conf_stream;
 
@@ -23,6 +23,7 @@ struct sdp_stream {
 	struct sdp_conn *c;
 	uint32_t zero_copy;     /* octets from which on memory is registered; 0: never */
 	int64_t spin_ns;
+	uint32_t under_way;     /* octets that the peer is moving: a wait for them polls for longer */
 	int64_t idle_since;     /* 0: something came at the last look */
 	unsigned looks;         /* without anything */
 	bool armed;             /* the descriptors tell what comes */
