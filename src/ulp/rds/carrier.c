@@ -8,12 +8,14 @@
 #include "ulp/preload/detach.h"
 #include "ulp/clock.h"
 #include "ulp/rds/node.h"
+#include "ulp/rds/renew.h"
 #include "ulp/rds/serve.h"
 #include "ulp/rds/standby.h"
 #include "ulp/rds/store.h"
 #include "ulp/rds/takeover.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #define IDLE_MS 2000                    /* without a socket */
@@ -27,21 +29,30 @@ static void terminate(int sig)
 	_exit(0);
 }
 
-int main(void)
+/* A carrier from its begin, or a standby that was started for one. Returns true in a process that has to take over. */
+static bool begin(struct rds_node *n, bool is_standby)
+{
+	if (!is_standby && rsp_detach(RDS_LISTEN_FD))
+		_exit(1);
+	if (rds_store_make(is_standby ? RDS_STANDBY_STORE_FD : -1) || rds_node_make_maps(n, is_standby ? RDS_STANDBY_MAPS_FD : -1))
+		_exit(1);
+	rds_message_memory(rds_store_get, rds_store_put);
+	if (!is_standby)
+		return rds_standby_fork();
+	rds_standby_begin();
+	return true;
+}
+
+int main(int argc, char **argv)
 {
 	static struct rds_node node;
+	bool takes_over = begin(&node, argc > 1 && !strcmp(argv[1], RDS_STANDBY_WORD));
 	int64_t left_at;
-	bool takes_over;
 
-	if (rsp_detach(RDS_LISTEN_FD))
-		_exit(1);
-	if (rds_store_make() || rds_node_make_maps(&node))
-		return 1;
-	rds_message_memory(rds_store_get, rds_store_put);
-	takes_over = rds_standby_fork();
 	signal(SIGTERM, terminate);
 	if (rds_node_init(&node) || (takes_over && rds_takeover(&node)) || rds_serve(&node, RDS_LISTEN_FD))
 		return 1;
+	rds_renew_begin(&node);
 	left_at = ulp_now_ms();
 	while (ulp_now_ms() - left_at < (rds_node_has_messages(&node) ? LINGER_MS : IDLE_MS)) {
 		rds_loop_round(&node.loop, ROUND_MS);

@@ -43,7 +43,7 @@ struct rds_message {
 	int32_t row;                    /* of the connection that it came by; -1: none */
 	uint32_t used_key;              /* a region of the receiver that it has ended */
 	uint32_t number;                /* of the record that gives it to its program; 0: not tried yet */
-	bool has_works;
+	uint64_t work_at[RDS_WORK_MAX]; /* places of its works; 0: none */
 
 	struct ut_list node;
 	uint64_t sequence;

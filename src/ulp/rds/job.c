@@ -3,10 +3,10 @@
 
 #include "ulp/rds/header.h"
 #include "ulp/rds/record.h"
+#include "ulp/rds/store.h"
 
 #include <errno.h>
 #include <infiniband/verbs.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static bool is_good(const struct rds_work *w)
@@ -42,24 +42,27 @@ static bool has_all_octets(const struct rds_job *j)
 
 struct rds_job *rds_job_new(const struct rds_work *w, int fd, uint64_t *at)
 {
-	struct rds_job *j = is_good(w) && fd >= 0 ? calloc(1, sizeof(*j) + w->bytes) : NULL;
+	struct rds_job *j = is_good(w) && fd >= 0 ? rds_store_get(sizeof(*j) + w->nr_pieces * sizeof(j->pieces[0]) + w->bytes) : NULL;
 
 	if (!j)
 		return NULL;
-	j->work = *w;
-	j->uses = 1;
-	j->pieces = calloc(w->nr_pieces, sizeof(*j->pieces));
-	if (j->pieces && read_at(fd, j->pieces, w->nr_pieces * sizeof(*j->pieces), at) && has_all_octets(j) &&
-	    read_at(fd, j->memory, rds_work_out(w), at))
+	*j = (struct rds_job){ .work = *w, .uses = 1 };
+	if (read_at(fd, j->pieces, w->nr_pieces * sizeof(j->pieces[0]), at) && has_all_octets(j) &&
+	    read_at(fd, rds_job_memory(j), rds_work_out(w), at))
 		return j;
 	rds_job_put(j);
 	return NULL;
 }
 
+uint8_t *rds_job_memory(struct rds_job *j)
+{
+	return (uint8_t *)&j->pieces[j->work.nr_pieces];
+}
+
 int rds_job_register(struct rds_job *j, struct ibv_pd *pd)
 {
 	if (!j->mr)
-		j->mr = ibv_reg_mr(pd, j->memory, j->work.bytes, IBV_ACCESS_LOCAL_WRITE);
+		j->mr = ibv_reg_mr(pd, rds_job_memory(j), j->work.bytes, IBV_ACCESS_LOCAL_WRITE);
 	return j->mr ? 0 : -errno;
 }
 
@@ -74,14 +77,13 @@ void rds_job_put(struct rds_job *j)
 		return;
 	if (j->mr)
 		ibv_dereg_mr(j->mr);
-	free(j->pieces);
-	free(j);
+	atomic_store(&j->kept, 0);
+	rds_store_put(j);
 }
 
-int rds_job_result(const struct rds_job *j)
+int rds_job_result(struct rds_job *j)
 {
-	struct iovec iov[2] = { { j->pieces, j->work.nr_pieces * sizeof(*j->pieces) },
-				{ (void *)(uintptr_t)j->memory, rds_work_in(&j->work) } };
+	struct iovec iov[2] = { { j->pieces, j->work.nr_pieces * sizeof(j->pieces[0]) }, { rds_job_memory(j), rds_work_in(&j->work) } };
 
 	return rds_memfd(iov, 2);
 }

@@ -2,6 +2,7 @@
 #include "ulp/rds/keep.h"
 
 #include "ulp/rds/claim.h"
+#include "ulp/rds/job.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/standby.h"
 #include "ulp/rds/store.h"
@@ -102,9 +103,14 @@ void rds_keep_conn(struct rds_conn *c)
 void rds_keep_queued(struct rds_conn *c, struct rds_message *m)
 {
 	atomic_store(&rds_store()->conns[c->row].next_tx, c->flow.next_tx);
-	m->has_works = m->works[0] || m->works[1];
+	for (int i = 0; i < RDS_WORK_MAX; i++)
+		m->work_at[i] = rds_store_place(m->works[i]);
 	atomic_store(&m->place, (uint64_t)c->row << 56 | m->sequence);
 	atomic_store(&m->kept, RDS_KEPT_SENT);
+	/* From here on the message says that they are in use. */
+	for (int i = 0; i < RDS_WORK_MAX; i++)
+		if (m->works[i])
+			atomic_store(&m->works[i]->kept, RDS_KEPT_WORK);
 }
 
 void rds_keep_moved(struct rds_conn *c)
@@ -115,7 +121,7 @@ void rds_keep_moved(struct rds_conn *c)
 		rds_keep_queued(c, m);
 }
 
-/* --- messages that have come --- */
+/* --- messages that have come, and works that have ended --- */
 
 void rds_keep_come(struct rds_sock *s, struct rds_conn *c, const struct rsp_addr *from, const struct rds_news *news, struct rds_message *m)
 {
@@ -132,15 +138,26 @@ void rds_keep_come(struct rds_sock *s, struct rds_conn *c, const struct rsp_addr
 	rds_keep_conn(c);
 }
 
-void rds_keep_number(struct rds_sock *s, struct rds_message *m)
+void rds_keep_ended(struct rds_sock *s, struct rds_job *j)
 {
-	uint32_t number;
+	j->arrival = ++s->node->arrivals;
+	atomic_store(&j->kept, RDS_KEPT_ENDED);
+}
 
-	if (m->number)
+void rds_keep_told(struct rds_job *j)
+{
+	atomic_store(&j->kept, RDS_KEPT_WORK);
+}
+
+void rds_keep_number(struct rds_sock *s, uint32_t *number)
+{
+	uint32_t next;
+
+	if (*number)
 		return;
-	number = rds_claim_next(atomic_load(&s->row->number));
-	if (number % SETTLED == 0)
+	next = rds_claim_next(atomic_load(&s->row->number));
+	if (next % SETTLED == 0)
 		rds_claim_settle(s->claims);
-	atomic_store(&s->row->number, number);
-	m->number = number;
+	atomic_store(&s->row->number, next);
+	*number = next;
 }

@@ -3,13 +3,16 @@
  * What the next owner has to know if this one is killed, at any instruction: written to ulp/rds/store.h before anything is done that cannot be
  * done twice.
  *
- *   program's record:  looked at; message kept as RDS_KEPT_SENT; row of the socket: taken; removed from the socket
+ *   program's record:  looked at; message kept as RDS_KEPT_SENT, its works as RDS_KEPT_WORK; row of the socket: taken; removed from the socket
  *   message that has come:  kept as RDS_KEPT_COME; row of the connection: counts as taken; acknowledged; given to the program with a
  *                           number; freed
+ *   work:              marked as posted; posted; its end kept as RDS_KEPT_ENDED; given to the program with a number; kept as RDS_KEPT_WORK
+ *                      while its message is there; freed
  *   octets of TCP:     looked at; messages as above; row: place in the stream; removed from the socket
  *
- * A message that has come and does not yet count is dropped by the next owner, since its octets come again. RDMA operations, and regions of
- * programs' memory, belong to an adapter and end with it.
+ * A message that has come and does not yet count is dropped by the next owner, since its octets come again. A work that was posted and has no
+ * end may have been done: the next owner drops it with its message, as any connection does that ends, and tells so. One that was not posted
+ * is done then. Regions of programs' memory belong to an adapter and end with it.
  */
 #ifndef ULP_RDS_KEEP_H
 #define ULP_RDS_KEEP_H
@@ -17,7 +20,11 @@
 #include "ulp/rds/conn.h"
 #include "ulp/rds/sock.h"
 
-enum rds_kept { RDS_KEPT_NOT, RDS_KEPT_SENT, RDS_KEPT_COME };
+enum rds_kept {
+	RDS_KEPT_NOT,
+	RDS_KEPT_SENT, RDS_KEPT_COME,   /* a message */
+	RDS_KEPT_WORK, RDS_KEPT_ENDED,  /* a work */
+};
 
 /* A row for a new socket, with its descriptor in the standby. Returns 0 or -ENFILE. */
 int rds_keep_sock_open(struct rds_sock *s);
@@ -39,7 +46,10 @@ void rds_keep_moved(struct rds_conn *c);
 
 /* A message has come for a socket, by a connection or (NULL) from this carrier. */
 void rds_keep_come(struct rds_sock *s, struct rds_conn *c, const struct rsp_addr *from, const struct rds_news *news, struct rds_message *m);
-/* The message is about to be given to its program: it has a number then. */
-void rds_keep_number(struct rds_sock *s, struct rds_message *m);
+/* A work has an end that its program is told of; it has been told. */
+void rds_keep_ended(struct rds_sock *s, struct rds_job *j);
+void rds_keep_told(struct rds_job *j);
+/* A message or end of a work is about to be given to its program: it has a number then, which was 0. */
+void rds_keep_number(struct rds_sock *s, uint32_t *number);
 
 #endif

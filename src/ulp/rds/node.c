@@ -171,13 +171,14 @@ void rds_node_worked(struct rds_node *n, struct rds_job *j, int status)
 
 	if (j->told || (status && status != RDS_RDMA_DROPPED && status != RDS_RDMA_CANCELED && !notify))
 		return;
-	j->told = true;
 	j->work.status = status;
+	j->notify = notify;
+	if (s && (notify || (!status && rds_work_in(&j->work))))
+		rds_sock_worked(s, j);
+	j->told = true; /* for the next owner: behind what it is told of */
 	if (!s)
 		return;
 	s->sent_bytes -= j->work.bytes;
-	if (notify || (!status && rds_work_in(&j->work)))
-		rds_sock_worked(s, j, notify);
 	rds_sock_flow(s);
 }
 
@@ -387,18 +388,18 @@ void rds_node_resume(struct rds_node *n)
 
 /* --- the whole --- */
 
-int rds_node_make_maps(struct rds_node *n)
+int rds_node_make_maps(struct rds_node *n, int fd)
 {
-	while (!n->generation)
-		if (getrandom(&n->generation, sizeof(n->generation), 0) < 0)
-			return -errno;
-	n->maps_fd = memfd_create("rds-maps", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (n->maps_fd < 0 || ftruncate(n->maps_fd, sizeof(*n->maps)))
+	n->maps_fd = fd < 0 ? memfd_create("rds-maps", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
+	if (n->maps_fd < 0 || (fd < 0 && ftruncate(n->maps_fd, sizeof(*n->maps))))
 		return -errno;
 	n->maps = mmap(NULL, sizeof(*n->maps), PROT_READ | PROT_WRITE, MAP_SHARED, n->maps_fd, 0);
 	if (n->maps == MAP_FAILED)
 		return -errno;
-	n->maps->generation = n->generation;
+	while (!n->maps->generation)
+		if (getrandom(&n->maps->generation, sizeof(n->maps->generation), 0) < 0)
+			return -errno;
+	n->generation = n->maps->generation;
 	return 0;
 }
 

@@ -47,8 +47,9 @@ struct rds_node {
 
 /* Returns 0 or a negative errno. */
 int rds_node_init(struct rds_node *n);
-/* Before that, once: the maps and the generation, which the next owner inherits. Returns 0 or a negative errno. */
-int rds_node_make_maps(struct rds_node *n);
+/* Before that, once: the maps and the generation, which the next owner inherits; or those of an owner that is there, by the descriptor of its
+ * maps (-1: none). Returns 0 or a negative errno. */
+int rds_node_make_maps(struct rds_node *n, int fd);
 /* Ends the connections. */
 void rds_node_leave(struct rds_node *n);
 /* Work that is left: sockets of programs; messages that a peer has yet to acknowledge. */

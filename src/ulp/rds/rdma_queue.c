@@ -130,7 +130,7 @@ static void post_job(struct rds_rdma *r, struct rds_job *j)
 {
 	int e = rds_job_register(j, r->u.pd);
 	struct ibv_send_wr wr = work_request(&j->work), *bad;
-	struct ibv_sge sge = { (uintptr_t)j->memory, j->work.bytes, e ? 0 : j->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)rds_job_memory(j), j->work.bytes, e ? 0 : j->mr->lkey };
 
 	j->posted = true;
 	rds_job_use(j);

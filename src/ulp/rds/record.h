@@ -48,7 +48,7 @@ struct rds_record {
 	struct rsp_addr addr;           /* port in network order */
 	uint64_t mask;
 	uint64_t id;                    /* program: of this record, and of none before it */
-	uint32_t number, claim;         /* carrier, with a message: to be claimed by ulp/rds/claim.h at this place; 0: it need not be */
+	uint32_t number, claim;         /* carrier, with a message or end: to be claimed by ulp/rds/claim.h at this place; 0: it need not be */
 	uint32_t generation;            /* carrier: its maps have the place */
 	uint64_t cookie;                /* of a region that the peer is told of, RDS_CMSG_RDMA_DEST; 0: none */
 	uint32_t used_key;              /* carrier: the region that the message has ended; 0: none */

@@ -133,6 +133,8 @@ static void take_congested(struct rds_sock *s, const struct rds_record *r)
 
 static void free_arrival(struct rds_arrival *a)
 {
+	if (a->job)
+		rds_keep_told(a->job);
 	rds_job_put(a->job);
 	rds_message_free(a->m);
 	free(a);
@@ -200,16 +202,26 @@ void rds_sock_flow(struct rds_sock *s)
 
 /* --- the program's arrivals --- */
 
-/* What a work has read, or its end alone. Returns as give(). */
-static int give_work(struct rds_sock *s, const struct rds_arrival *a)
+/* The record is received once, by its number. */
+static void claim(const struct rds_sock *s, struct rds_record *head, uint32_t number)
 {
-	struct rds_record head = { .kind = RDS_RECORD_DONE, .nr_works = a->notify, .work = { a->job->work } };
+	head->number = number;
+	head->claim = (uint32_t)(s->claims - s->node->maps->claims);
+	head->generation = s->node->generation;
+}
+
+/* What a work has read, or its end alone. Returns as give(). */
+static int give_work(struct rds_sock *s, struct rds_job *j)
+{
+	struct rds_record head = { .kind = RDS_RECORD_DONE, .nr_works = j->notify, .work = { j->work } };
 	struct iovec iov = { &head, sizeof(head) };
-	bool has_read = !a->job->work.status && rds_work_in(&a->job->work);
-	int fd = has_read ? rds_job_result(a->job) : -1, r;
+	bool has_read = !j->work.status && rds_work_in(&j->work);
+	int fd = has_read ? rds_job_result(j) : -1, r;
 
 	if (has_read && fd < 0)
 		return -EAGAIN;
+	rds_keep_number(s, &j->number);
+	claim(s, &head, j->number);
 	r = rds_pass(s->watch.fd, &iov, 1, fd, MSG_DONTWAIT);
 	if (fd >= 0)
 		close(fd);
@@ -237,15 +249,13 @@ static int give_arrival(struct rds_sock *s, const struct rds_arrival *a)
 	struct rds_record head = { .kind = RDS_RECORD_DATA };
 
 	if (a->job)
-		return give_work(s, a);
-	rds_keep_number(s, a->m);
+		return give_work(s, a->job);
+	rds_keep_number(s, &a->m->number);
+	claim(s, &head, a->m->number);
 	head.addr = a->m->from;
 	head.cookie = a->m->cookie;
 	head.used_key = a->m->used_key;
 	head.len = a->m->len;
-	head.number = a->m->number;
-	head.claim = (uint32_t)(s->claims - s->node->maps->claims);
-	head.generation = s->node->generation;
 	return give(s, &head, a->m->data);
 }
 
@@ -301,15 +311,21 @@ static void queue(struct rds_sock *s, struct rds_arrival *a)
 }
 
 /* Not given at once: connections are at work on their lists. */
-void rds_sock_worked(struct rds_sock *s, struct rds_job *j, bool notify)
+void rds_sock_worked_again(struct rds_sock *s, struct rds_job *j)
 {
 	struct rds_arrival *a = malloc(sizeof(*a));
 
 	if (!a)
 		return;
-	*a = (struct rds_arrival){ .job = j, .notify = notify };
+	*a = (struct rds_arrival){ .job = j };
 	rds_job_use(j);
 	queue(s, a);
+}
+
+void rds_sock_worked(struct rds_sock *s, struct rds_job *j)
+{
+	rds_keep_ended(s, j);
+	rds_sock_worked_again(s, j);
 }
 
 void rds_sock_again(struct rds_sock *s, struct rds_message *m)

@@ -52,20 +52,20 @@ struct rds_arrival {
 	struct ut_list node;
 	struct rds_message *m;
 	struct rds_job *job;
-	bool notify;                    /* the program is told of the work */
 };
 
 /* Takes over a descriptor: the carrier's end of a new socket. Returns 0 or a negative errno; then it is closed. */
 int rds_sock_open(struct rds_node *n, int un);
-/* In the next owner: take over the descriptor with the row that is kept of its socket, and deliver a kept message again. */
+/* In the next owner: take over the descriptor with the row that is kept of its socket, and deliver a kept message, or end of a work, again. */
 int rds_sock_take(struct rds_node *n, int un, struct rds_store_sock *row, _Atomic uint64_t *claims);
 void rds_sock_again(struct rds_sock *s, struct rds_message *m);
+void rds_sock_worked_again(struct rds_sock *s, struct rds_job *j);
 /* The socket of a program's end with this name, or NULL. */
 struct rds_sock *rds_sock_find(struct rds_node *n, const struct sockaddr_un *name, socklen_t len);
 /* Gives an arrived message to the program; it is the socket's from now on. Returns false if the queue is beyond its limit. */
 bool rds_sock_deliver(struct rds_sock *s, struct rds_message *m);
-/* Gives what a work has read to the program, and tells it of the end. */
-void rds_sock_worked(struct rds_sock *s, struct rds_job *j, bool notify);
+/* Gives what a work has read to the program, and tells it of the end, if it is to be told. */
+void rds_sock_worked(struct rds_sock *s, struct rds_job *j);
 /* Ports of an address are no longer congested: tells the program if it waits for that. */
 void rds_sock_updated(struct rds_sock *s, uint64_t freed);
 /* Takes up or leaves off reading from the program, as the send buffer says. */

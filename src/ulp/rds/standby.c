@@ -2,11 +2,12 @@
 #include "ulp/rds/standby.h"
 
 #include "ulp/clock.h"
-#include "ulp/rds/record.h"
+#include "ulp/rds/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,9 +25,11 @@ struct order {
 	struct rsp_addr addr;
 };
 
+/* The standby has copies of its own; the owner, what the standby has of its descriptors. */
 struct kept {
 	struct order o;
 	int fd;                         /* -1: the place is free */
+	bool waits;                     /* the owner before has left it, and nothing has taken it */
 };
 
 static int pair_fd = -1;                /* the owner's end, or the standby's */
@@ -69,13 +72,13 @@ static void obey(const struct order *o, int fd)
 	if (k && k->fd >= 0)
 		close(k->fd);
 	if (k)
-		*k = (struct kept){ *o, fd };
+		*k = (struct kept){ *o, fd, true };
 	else if (fd >= 0)
 		close(fd);
 }
 
-/* Returns true once the owner has been killed; does not return if it has dismissed the standby. */
-static bool stand_by(void)
+/* Returns once the owner has been killed; does not return if it has dismissed the standby. */
+static void await_end(void)
 {
 	struct order o;
 	struct iovec iov = { &o, sizeof(o) };
@@ -87,7 +90,7 @@ static bool stand_by(void)
 		if (n == -EINTR)
 			continue;
 		if (n != sizeof(o))
-			return true;
+			return;
 		if (o.what == DISMISS)
 			_exit(0);
 		obey(&o, o.what == KEEP ? fd : -1);
@@ -104,6 +107,19 @@ static bool die_in_a_row(void)
 		deaths = 0;
 	}
 	return ++deaths > DEATHS_MOST;
+}
+
+/* Stands by with this end of the socket pair until it has to take over. */
+static void stand_by(int pair)
+{
+	pair_fd = pair;
+	prctl(PR_SET_NAME, "rds-standby");
+	await_end();
+	if (die_in_a_row())
+		_exit(1);
+	prctl(PR_SET_NAME, "dapple-rds");
+	close(pair_fd);
+	pair_fd = -1;
 }
 
 bool rds_standby_fork(void)
@@ -125,23 +141,23 @@ bool rds_standby_fork(void)
 			return takes_over;
 		}
 		close(sv[0]);
-		if (pair_fd >= 0)
-			close(pair_fd);
-		pair_fd = sv[1];
-		prctl(PR_SET_NAME, "rds-standby");
-		takes_over = stand_by();
-		if (die_in_a_row())
-			_exit(1);
-		prctl(PR_SET_NAME, "dapple-rds");
-		close(pair_fd);
-		pair_fd = -1;
+		stand_by(sv[1]);
+		takes_over = true;
 	}
 }
 
-static void tell(uint32_t what, uint32_t kind, uint64_t key, const struct rsp_addr *addr, int fd)
+void rds_standby_begin(void)
+{
+	close_range(RDS_STANDBY_FDS, ~0u, 0);
+	for (int fd = RDS_LISTEN_FD; fd < RDS_STANDBY_FDS; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	stand_by(RDS_STANDBY_PAIR_FD);
+	rds_standby_fork();
+}
+
+static struct order order_of(uint32_t what, uint32_t kind, uint64_t key, const struct rsp_addr *addr)
 {
 	struct order o;
-	struct iovec iov = { &o, sizeof(o) };
 
 	memset(&o, 0, sizeof(o));
 	o.what = what;
@@ -149,48 +165,115 @@ static void tell(uint32_t what, uint32_t kind, uint64_t key, const struct rsp_ad
 	o.key = key;
 	if (addr)
 		o.addr = *addr;
-	if (pair_fd >= 0 && rds_pass(pair_fd, &iov, 1, fd, 0) == -EPIPE) {
-		close(pair_fd);
-		pair_fd = -1;
-	}
+	return o;
+}
+
+/* A standby that has ended is renewed, and told all then. */
+static void tell(const struct order *o, int fd)
+{
+	struct iovec iov = { (void *)(uintptr_t)o, sizeof(*o) };
+
+	if (pair_fd >= 0)
+		rds_pass(pair_fd, &iov, 1, fd, 0);
 }
 
 void rds_standby_dismiss(void)
 {
-	tell(DISMISS, 0, 0, NULL, -1);
+	struct order o = order_of(DISMISS, 0, 0, NULL);
+
+	tell(&o, -1);
 }
 
 void rds_standby_keep(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr, int fd)
 {
-	tell(fd < 0 ? DROP : KEEP, kind, key, addr, fd);
+	struct order o = order_of(fd < 0 ? DROP : KEEP, kind, key, addr);
+	struct kept *k = find(&o, fd >= 0);
+
+	if (k)
+		*k = (struct kept){ o, fd, false };
+	tell(&o, fd);
 }
 
 int rds_standby_take(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr)
 {
-	struct order o;
-	struct kept *k;
-	int fd;
+	struct order o = order_of(KEEP, kind, key, addr);
+	struct kept *k = find(&o, false);
 
-	memset(&o, 0, sizeof(o));
-	o.kind = kind;
-	o.key = key;
-	if (addr)
-		o.addr = *addr;
-	k = find(&o, false);
-	if (!k)
+	if (!k || !k->waits)
 		return -1;
-	fd = k->fd;
-	k->fd = -1;
-	return fd;
+	k->waits = false;
+	return k->fd;
 }
 
 void rds_standby_close_rest(void)
 {
+	int fd;
+
 	for (size_t i = 0; i < nr_all; i++) {
-		if (all[i].fd < 0)
+		fd = all[i].fd;
+		if (fd < 0 || !all[i].waits)
 			continue;
-		tell(DROP, all[i].o.kind, all[i].o.key, &all[i].o.addr, -1);
-		close(all[i].fd);
-		all[i].fd = -1;
+		rds_standby_keep(all[i].o.kind, all[i].o.key, &all[i].o.addr, -1);
+		close(fd);
 	}
+}
+
+/* --- the next standby --- */
+
+/* Starts this program anew with these descriptors, from RDS_LISTEN_FD on. They must not be in each other's place. */
+static int spawn(const int fds[], int nr)
+{
+	char *argv[] = { "dapple-rds", RDS_STANDBY_WORD, NULL };
+	posix_spawn_file_actions_t acts;
+	pid_t pid;
+	int r = posix_spawn_file_actions_init(&acts);
+
+	if (r)
+		return -r;
+	for (int i = 0; i < nr && !r; i++)
+		r = posix_spawn_file_actions_adddup2(&acts, fds[i], RDS_LISTEN_FD + i);
+	if (!r)
+		r = posix_spawn(&pid, "/proc/self/exe", &acts, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&acts);
+	return -r;
+}
+
+/* The same with any descriptors. */
+static int spawn_with(const int fds[], int nr)
+{
+	int high[RDS_STANDBY_FDS], made = 0, r = 0;
+
+	for (; made < nr && !r; made++) {
+		high[made] = fcntl(fds[made], F_DUPFD_CLOEXEC, RDS_STANDBY_FDS);
+		r = high[made] < 0 ? -errno : 0;
+	}
+	if (!r)
+		r = spawn(high, nr);
+	while (made--)
+		if (high[made] >= 0)
+			close(high[made]);
+	return r;
+}
+
+int rds_standby_renew(int maps_fd)
+{
+	int sv[2], r;
+
+	if (pair_fd >= 0)
+		close(pair_fd);
+	pair_fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
+		return -errno;
+	pair_fd = sv[0];
+	r = spawn_with((int[]){ RDS_LISTEN_FD, sv[1], rds_store_fd(), maps_fd }, RDS_STANDBY_FDS - RDS_LISTEN_FD);
+	close(sv[1]);
+	for (size_t i = 0; !r && i < nr_all; i++)
+		if (all[i].fd >= 0)
+			tell(&all[i].o, all[i].fd);
+	return r;
+}
+
+int rds_standby_fd(void)
+{
+	return pair_fd;
 }

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The standby: a second process of the carrier that has a copy of each descriptor which may not be closed by the end of the owner, and does
- * nothing else. When the owner is killed it becomes the owner, with a standby of its own.
+ * nothing else. When one of the two is killed, the other one makes it anew.
  *
  *   carrier --fork()--> standby                    descriptors: listener for requests, ends of programs' sockets,
  *   is the owner <--descriptors by a socket pair-->  TCP connections and listeners
  *   killed        --end of the socket pair-->        owner; forks the next standby, then opens its adapters
+ *   owner        <--end of the socket pair--         killed
+ *     \--posix_spawn()--> standby: the program from its begin, with the descriptors of the memory; then the others, as before
  *
- * It has no thread, and has not called verbs: the fork() is one of a process with one thread. If the standby itself is killed, the owner goes on
- * without one. If owners die one right after the other - of what they find in the memory - the last standby goes, too. SIGTERM ends both.
+ * A standby has no thread, and has not called verbs: its fork() is one of a process with one thread. The owner has threads, so it does not
+ * fork, and a standby of its own is a new program. If owners die one right after the other - of what they find in the memory - the last
+ * standby goes, too. SIGTERM ends both.
  */
 #ifndef ULP_RDS_STANDBY_H
 #define ULP_RDS_STANDBY_H
 
-#include "ulp/preload/name.h"
+#include "ulp/rds/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +33,17 @@ enum rds_standby_kind {
  */
 bool rds_standby_fork(void);
 void rds_standby_dismiss(void);
+
+/* Descriptors of a standby that is a new program, and the word on its command line. */
+#define RDS_STANDBY_WORD "standby"
+enum { RDS_STANDBY_PAIR_FD = RDS_LISTEN_FD + 1, RDS_STANDBY_STORE_FD, RDS_STANDBY_MAPS_FD, RDS_STANDBY_FDS };
+
+/* In such a program: stands by. Returns when the owner has been killed and it has to take over, with a standby of its own. */
+void rds_standby_begin(void);
+/* The owner: starts the next standby if the one before has ended. maps_fd: of the congestion maps. Returns 0 or a negative errno. */
+int rds_standby_renew(int maps_fd);
+/* The owner: a descriptor that is readable when the standby has ended; -1: there is none. */
+int rds_standby_fd(void);
 
 /* Gives the standby a copy of a descriptor, in the place of one before; has it close that (fd: -1). */
 void rds_standby_keep(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr, int fd);

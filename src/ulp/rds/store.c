@@ -2,8 +2,11 @@
 #include "ulp/rds/store.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define CLASSES 13                      /* slots of 512 octets to 2 MiB */
 #define SMALLEST 512u
@@ -15,8 +18,14 @@ struct shared {
 	_Atomic uint32_t ever[CLASSES]; /* slots that have been in use */
 };
 
+#define SLOTS_AT (2ul << 20)            /* of the memory: behind the rest */
+#define WHOLE (SLOTS_AT + CLASSES * CLASS_ROOM)
+
+_Static_assert(sizeof(struct shared) <= SLOTS_AT, "sockets and connections lie before the slots");
+
 static struct shared *shared;
 static uint8_t *slots;
+static int store_fd = -1;
 static uint32_t *next_free[CLASSES], first_free[CLASSES];
 
 static size_t slot_size(unsigned c)
@@ -24,20 +33,42 @@ static size_t slot_size(unsigned c)
 	return (size_t)SMALLEST << c;
 }
 
-static void *share(size_t len)
+/* The memfd is longer than a limit of file sizes that a user may have for other reasons (ulimit -f); it takes the memory that is used. */
+static int make_memory(void)
 {
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct rlimit limit;
+	int fd = memfd_create("rds-store", MFD_CLOEXEC);
 
-	return p == MAP_FAILED ? NULL : p;
+	signal(SIGXFSZ, SIG_IGN);
+	if (!getrlimit(RLIMIT_FSIZE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_FSIZE, &limit);
+	}
+	if (fd >= 0 && !ftruncate(fd, WHOLE))
+		return fd;
+	return -errno;
 }
 
-int rds_store_make(void)
+int rds_store_make(int fd)
 {
-	shared = share(sizeof(*shared));
-	slots = share(CLASSES * CLASS_ROOM);
+	void *p;
+
+	store_fd = fd < 0 ? make_memory() : fd;
+	if (store_fd < 0)
+		return store_fd;
+	p = mmap(NULL, WHOLE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, store_fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	shared = p;
+	slots = (uint8_t *)p + SLOTS_AT;
 	for (unsigned c = 0; c < CLASSES; c++)
 		first_free[c] = NONE;
-	return shared && slots ? 0 : -ENOMEM;
+	return 0;
+}
+
+int rds_store_fd(void)
+{
+	return store_fd;
 }
 
 struct rds_store *rds_store(void)
@@ -77,7 +108,20 @@ void *rds_store_get(size_t len)
 	for (unsigned c = 0; !m && c < CLASSES; c++)
 		if (slot_size(c) >= len)
 			m = get(c);
-	return m;
+	return m ? m : malloc(len);
+}
+
+/* Every slot is behind the begin of the whole memory. */
+uint64_t rds_store_place(const void *m)
+{
+	uintptr_t begin = (uintptr_t)shared, at = (uintptr_t)m;
+
+	return at > begin && at < begin + WHOLE ? at - begin : 0;
+}
+
+void *rds_store_at(uint64_t place)
+{
+	return (uint8_t *)shared + place;
 }
 
 static void put(unsigned c, uint32_t i)
@@ -90,10 +134,20 @@ static void put(unsigned c, uint32_t i)
 
 void rds_store_put(void *m)
 {
-	size_t at = (size_t)((uint8_t *)m - slots);
+	size_t place = rds_store_place(m), at = place - SLOTS_AT;
 	unsigned c = (unsigned)(at / CLASS_ROOM);
 
-	put(c, (uint32_t)(at % CLASS_ROOM / slot_size(c)));
+	if (place)
+		put(c, (uint32_t)(at % CLASS_ROOM / slot_size(c)));
+	else
+		free(m);
+}
+
+void rds_store_look(void (*look)(void *m, void *arg), void *arg)
+{
+	for (unsigned c = 0; c < CLASSES; c++)
+		for (uint32_t i = 0; i < atomic_load(&shared->ever[c]); i++)
+			look(slot(c, i), arg);
 }
 
 void rds_store_each(bool (*is_in_use)(void *m, void *arg), void *arg)

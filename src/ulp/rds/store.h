@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory of the carrier that outlives its process: the owner of the connections and its standby share it from before their
- * fork(), at the same place.
+ * Memory of the carrier that outlives its process: a memfd that the owner of the connections and its standby have mapped.
  *
  *   sockets[], connections[]    rows with two copies of a state: the one not in force is written, then put in force by one store
- *   slots of 512, 1024, ... 2 MiB octets, for messages; which are in use, the messages themselves say
+ *   slots of 512, 1024, ... 2 MiB octets, for messages and works; what is in use, their first word says (ulp/rds/keep.h)
  *
- * The owner alone writes. Its lists of free slots are its own: the next owner makes them anew.
+ * The owner alone writes. Its lists of free slots are its own: the next owner makes them anew. One slot names another by its
+ * place, as processes have the memory at different addresses.
  */
 #ifndef ULP_RDS_STORE_H
 #define ULP_RDS_STORE_H
@@ -49,7 +49,7 @@ struct rds_conn_state {
 	uint64_t stream;
 	uint32_t got;
 	uint8_t head[WIRE_RDS_HEADER_LEN];
-	struct rds_message *in;
+	uint64_t in;                    /* its place; 0: none */
 };
 
 struct rds_store_conn {
@@ -65,14 +65,20 @@ struct rds_store {
 	struct rds_store_conn conns[RDS_STORE_CONNS];
 };
 
-/* Makes it, once. Returns 0 or a negative errno. */
-int rds_store_make(void);
+/* Makes it, once; or maps that of another process, which has this descriptor (-1: none). Returns 0 or a negative errno. */
+int rds_store_make(int fd);
+int rds_store_fd(void);
 struct rds_store *rds_store(void);
 
-/* Memory of a message, or NULL; and back. */
+/* Memory of a message or work, or NULL; and back. If all slots are in use it is memory of this process alone. */
 void *rds_store_get(size_t len);
 void rds_store_put(void *m);
-/* The next owner: calls this for each slot that has ever been in use, which is free from now on if it returns false. */
+/* The place of a slot's memory, never 0; 0: it is NULL, or of this process alone. And back. */
+uint64_t rds_store_place(const void *m);
+void *rds_store_at(uint64_t place);
+/* The next owner: looks at each slot that has ever been in use, in any order. */
+void rds_store_look(void (*look)(void *m, void *arg), void *arg);
+/* Then, once: the same, and a slot is free from now on if this returns false. */
 void rds_store_each(bool (*is_in_use)(void *m, void *arg), void *arg);
 
 #endif

@@ -2,6 +2,8 @@
 #include "ulp/rds/takeover.h"
 
 #include "ulp/rds/claim.h"
+#include "ulp/rds/exchange.h"
+#include "ulp/rds/job.h"
 #include "ulp/rds/keep.h"
 #include "ulp/rds/rdma.h"
 #include "ulp/rds/standby.h"
@@ -12,13 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum rank { MESSAGE_SENT, ARRIVAL, WORK };      /* ARRIVAL: a message that has come, or the end of a work */
+
+struct kept {
+	enum rank rank;
+	uint64_t place;                 /* among those of its rank */
+	struct rds_message *m;          /* or NULL: it is a work */
+	struct rds_job *j;
+};
+
 struct found {
-	struct rds_node *n;
-	struct rds_message **at;
+	struct kept *at;
 	size_t nr, room;
 };
 
-/* --- messages --- */
+/* --- messages and works --- */
 
 static const struct rds_conn_state *conn_state(int row)
 {
@@ -31,27 +41,42 @@ static const struct rds_conn_state *conn_state(int row)
 static bool counts(const struct rds_message *m)
 {
 	if (m->kept == RDS_KEPT_SENT)
-		return !m->has_works;
+		return true;
 	return m->kept == RDS_KEPT_COME && (m->row < 0 || m->arrival <= conn_state(m->row)->arrival);
 }
 
 static bool is_partial(const struct rds_message *m)
 {
 	for (int i = 0; i < RDS_STORE_CONNS; i++)
-		if (atomic_load(&rds_store()->conns[i].used) && conn_state(i)->up && conn_state(i)->in == m)
+		if (atomic_load(&rds_store()->conns[i].used) && conn_state(i)->up && conn_state(i)->in == rds_store_place(m))
 			return true;
 	return false;
 }
 
-static bool collect(void *slot, void *arg)
+/* A work of a message that was kept in that moment. */
+static void mark_works(void *slot, void *arg)
 {
-	struct rds_message *m = slot, **more;
-	struct found *f = arg;
+	const struct rds_message *m = slot;
+	struct rds_job *j;
 
-	if (!counts(m)) {
-		atomic_store(&m->kept, RDS_KEPT_NOT);
-		return is_partial(m);
+	for (int i = 0; m->kept == RDS_KEPT_SENT && i < RDS_WORK_MAX; i++) {
+		j = m->work_at[i] ? rds_store_at(m->work_at[i]) : NULL;
+		if (j && j->kept == RDS_KEPT_NOT)
+			atomic_store(&j->kept, RDS_KEPT_WORK);
 	}
+}
+
+static bool is_work(const void *slot)
+{
+	const struct rds_job *j = slot;
+
+	return j->kept == RDS_KEPT_WORK || j->kept == RDS_KEPT_ENDED;
+}
+
+static bool add(struct found *f, struct kept k)
+{
+	struct kept *more;
+
 	if (f->nr == f->room) {
 		more = realloc(f->at, (f->room ? f->room * 2 : 256) * sizeof(*more));
 		if (!more)
@@ -59,21 +84,36 @@ static bool collect(void *slot, void *arg)
 		f->at = more;
 		f->room = f->room ? f->room * 2 : 256;
 	}
-	f->at[f->nr++] = m;
+	f->at[f->nr++] = k;
 	return true;
 }
 
-/* Sent ones by connection and number, then those that have come, by their arrival. */
+static bool collect(void *slot, void *arg)
+{
+	struct rds_message *m = slot;
+	struct rds_job *j = slot;
+
+	if (is_work(slot)) {
+		j->uses = 0;
+		j->mr = NULL;
+		j->told |= j->kept == RDS_KEPT_ENDED;
+		return add(arg, (struct kept){ j->kept == RDS_KEPT_ENDED ? ARRIVAL : WORK, j->arrival, NULL, j });
+	}
+	if (counts(m) && m->kept == RDS_KEPT_SENT)
+		return add(arg, (struct kept){ MESSAGE_SENT, m->place, m, NULL });
+	if (counts(m))
+		return add(arg, (struct kept){ ARRIVAL, m->arrival, m, NULL });
+	atomic_store(&m->kept, RDS_KEPT_NOT);
+	return is_partial(m);
+}
+
 static int in_order(const void *a, const void *b)
 {
-	const struct rds_message *x = *(struct rds_message *const *)a, *y = *(struct rds_message *const *)b;
-	uint64_t l, r;
+	const struct kept *x = a, *y = b;
 
-	if (x->kept != y->kept)
-		return x->kept < y->kept ? -1 : 1;
-	l = x->kept == RDS_KEPT_SENT ? x->place : x->arrival;
-	r = x->kept == RDS_KEPT_SENT ? y->place : y->arrival;
-	return l < r ? -1 : l > r;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
 }
 
 static struct rds_sock *sock_of(struct rds_node *n, uint64_t id)
@@ -96,26 +136,84 @@ static struct rds_conn *conn_of(struct rds_node *n, int row)
 	return NULL;
 }
 
-static void take_message(struct rds_node *n, struct rds_message *m)
+/* The works of a message that is sent, and the room in the send buffer of those that have no end. */
+static void take_works(struct rds_sock *s, struct rds_message *m)
 {
-	struct rds_conn *c = m->kept == RDS_KEPT_SENT ? conn_of(n, (int)(m->place >> 56)) : NULL;
-	struct rds_sock *s = sock_of(n, m->kept == RDS_KEPT_SENT ? m->sender : m->to);
+	struct rds_job *j;
+
+	memset(m->works, 0, sizeof(m->works));
+	for (int i = 0; m->kept == RDS_KEPT_SENT && i < RDS_WORK_MAX; i++) {
+		j = m->work_at[i] ? rds_store_at(m->work_at[i]) : NULL;
+		m->works[i] = j;
+		if (j)
+			rds_job_use(j);
+		if (j && s && !j->told)
+			s->sent_bytes += j->work.bytes;
+	}
+}
+
+static void take_sent(struct rds_node *n, struct rds_message *m)
+{
+	struct rds_conn *c = conn_of(n, (int)(m->place >> 56));
+	struct rds_sock *s = sock_of(n, m->sender);
 
 	ut_list_init(&m->node);
-	memset(m->works, 0, sizeof(m->works));
-	if (m->kept == RDS_KEPT_SENT && s)
+	take_works(s, m);
+	if (s)
 		s->sent_bytes += m->len;
 	if (c) {
 		m->sequence = m->place & (UINT64_MAX >> 8);
 		rds_flow_again(&c->flow, m);
-	} else if (m->kept == RDS_KEPT_COME && s) {
-		if (m->number)
-			rds_claim_doubt(s->claims, m->number);
-		n->arrivals = m->arrival;
+	} else {
+		rds_node_dropped(n, m);
+		rds_message_free(m);
+	}
+}
+
+static void doubt(struct rds_sock *s, uint32_t number)
+{
+	if (number)
+		rds_claim_doubt(s->claims, number);
+}
+
+static void take_arrived(struct rds_node *n, struct rds_message *m)
+{
+	struct rds_sock *s = sock_of(n, m->to);
+
+	ut_list_init(&m->node);
+	memset(m->works, 0, sizeof(m->works));
+	if (s) {
+		doubt(s, m->number);
 		rds_sock_again(s, m);
 	} else {
 		rds_message_free(m);
 	}
+}
+
+static void take_end(struct rds_node *n, struct rds_job *j)
+{
+	struct rds_sock *s = sock_of(n, j->sender);
+
+	rds_job_use(j);
+	if (s) {
+		doubt(s, j->number);
+		rds_sock_worked_again(s, j);
+	}
+	rds_job_put(j);
+}
+
+/* Its message was acknowledged before its end was seen, or has gone. */
+static void take_work(struct rds_node *n, struct rds_job *j)
+{
+	struct rds_sock *s = sock_of(n, j->sender);
+
+	if (j->uses)
+		return;
+	rds_job_use(j);
+	if (s && !j->told)
+		s->sent_bytes += j->work.bytes;
+	rds_node_worked(n, j, RDS_RDMA_DROPPED);
+	rds_job_put(j);
 }
 
 /* A record whose message is kept has been taken, though the row does not say so yet. */
@@ -145,8 +243,10 @@ static int take_socks(struct rds_node *n)
 			atomic_store(&row->id, 0);
 		else
 			r = rds_sock_take(n, fd, row, &n->maps->claims[i]);
-		if (!sock_of(n, atomic_load(&row->id)))
+		if (!sock_of(n, atomic_load(&row->id))) {
+			rds_standby_keep(RDS_STANDBY_SOCK, row->id, NULL, -1);
 			atomic_store(&row->id, 0);
+		}
 	}
 	n->next_sock = atomic_load(&all->next_sock);
 	return r;
@@ -184,9 +284,43 @@ static void open_listeners(struct rds_node *n)
 	}
 }
 
+/* Arrivals of this owner are behind all of the one before. */
+static void count_arrivals(struct rds_node *n, const struct found *f)
+{
+	for (int i = 0; i < RDS_STORE_CONNS; i++)
+		if (atomic_load(&rds_store()->conns[i].used) && conn_state(i)->arrival > n->arrivals)
+			n->arrivals = conn_state(i)->arrival;
+	for (size_t i = 0; i < f->nr; i++)
+		if (f->at[i].rank == ARRIVAL && f->at[i].place > n->arrivals)
+			n->arrivals = f->at[i].place;
+}
+
+static void take_slots(struct rds_node *n)
+{
+	struct found f = { 0 };
+
+	rds_store_look(mark_works, NULL);
+	rds_store_each(collect, &f);
+	count_arrivals(n, &f);
+	if (f.nr)
+		qsort(f.at, f.nr, sizeof(*f.at), in_order);
+	for (size_t i = 0; i < f.nr; i++) {
+		if (f.at[i].m)
+			end_taking(n, f.at[i].m);
+		if (f.at[i].rank == MESSAGE_SENT)
+			take_sent(n, f.at[i].m);
+		else if (f.at[i].m)
+			take_arrived(n, f.at[i].m);
+		else if (f.at[i].rank == ARRIVAL)
+			take_end(n, f.at[i].j);
+		else
+			take_work(n, f.at[i].j);
+	}
+	free(f.at);
+}
+
 int rds_takeover(struct rds_node *n)
 {
-	struct found f = { .n = n };
 	struct rds_conn *c;
 	struct rds_sock *s;
 	int r = take_socks(n);
@@ -194,17 +328,9 @@ int rds_takeover(struct rds_node *n)
 	if (r)
 		return r;
 	take_conns(n);
-	for (int i = 0; i < RDS_STORE_CONNS; i++)
-		if (atomic_load(&rds_store()->conns[i].used) && conn_state(i)->arrival > n->arrivals)
-			n->arrivals = conn_state(i)->arrival;
-	rds_store_each(collect, &f);
-	if (f.nr)
-		qsort(f.at, f.nr, sizeof(*f.at), in_order);
-	for (size_t i = 0; i < f.nr; i++) {
-		end_taking(n, f.at[i]);
-		take_message(n, f.at[i]);
-	}
-	free(f.at);
+	take_slots(n);
+	ut_list_each(c, &n->conns, node_entry)
+		rds_out_restart(c);
 	open_listeners(n);
 	ut_list_each(c, &n->conns, node_entry)
 		c->via->take_over(c, conn_state(c->row), rds_standby_take(RDS_STANDBY_TCP, (uint64_t)c->row, NULL));

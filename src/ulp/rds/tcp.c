@@ -269,11 +269,11 @@ static void keep(const struct rds_conn *c, struct rds_conn_state *state)
 {
 	const struct rds_tcp *t = rds_tcp_of(c);
 
-	state->up = t->state == RDS_TCP_UP;
+	state->in = rds_store_place(t->in);
+	state->up = t->state == RDS_TCP_UP && (state->in || !t->in);
 	state->stream = t->stream;
 	state->got = (uint32_t)t->got;
 	memcpy(state->head, t->in_head, sizeof(state->head));
-	state->in = t->in;
 }
 
 /*
@@ -289,7 +289,7 @@ static void read_to_end(struct rds_tcp *t, const struct rds_conn_state *state, u
 		t->skip = state->stream - removed;
 		t->got = state->got;
 		memcpy(t->in_head, state->head, sizeof(t->in_head));
-		t->in = state->in;
+		t->in = state->in ? rds_store_at(state->in) : NULL;
 		if (t->got >= sizeof(t->in_head))
 			rds_header_get(&t->header, t->in_head);
 	}

@@ -131,7 +131,7 @@ static ssize_t take_record(int fd, struct msghdr *m, int flags)
 	n = rds_take(fd, v.iov, v.nr, &memfd, flags & (MSG_PEEK | MSG_DONTWAIT), &got);
 	if (n < (ssize_t)sizeof(head)) {
 		n = n < 0 ? n : -ECONNRESET;
-	} else if (head.kind == RDS_RECORD_DATA && !(flags & MSG_PEEK) && !is_first(&head)) {
+	} else if (!(flags & MSG_PEEK) && !is_first(&head)) {
 		n = -ERESTART;
 	} else if (head.kind == RDS_RECORD_DATA) {
 		n = take_data(m, &head, (size_t)n - sizeof(head), memfd, flags);
