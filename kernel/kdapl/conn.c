@@ -12,7 +12,9 @@
 
 enum {
 	STEP_MS = 4000,  /* address and route, as Debian's provider */
-	RETRY_MAX = 7,   /* IBTA 12.7.38: 3 bits */
+	RNR_RETRY = 7,   /* IBTA 9.7.5.2.8: without end */
+	/* IBTA 12.7.38 has 7 at most. rxe takes 7 for "without end", and a request to a peer that has gone would never complete */
+	RETRY = 6,
 	DRAIN = 1,       /* receives by which ib_drain_qp() finds the end */
 	/*
 	 * iWARP: after this time, the connecting end writes nothing to its peer. siw accepts before it takes over the
@@ -190,8 +192,8 @@ struct rdma_conn_param kdp_conn_param(const DAT_EP_ATTR *attr, const struct dpr_
 		.responder_resources = attr->max_rdma_read_in,
 		.initiator_depth = attr->max_rdma_read_out,
 		.flow_control = 1,
-		.retry_count = RETRY_MAX,
-		.rnr_retry_count = RETRY_MAX,
+		.retry_count = RETRY,
+		.rnr_retry_count = RNR_RETRY,
 	};
 }
 

@@ -82,6 +82,8 @@ int dtl_resolve(const char *host, struct sockaddr_storage *ret);
 int dtl_next(enum dtl_how how, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd, long ms, DAT_EVENT *ret);
 /* Waits for the next completion of the endpoint, which must be a success with this cookie. */
 int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *ret_length);
+/* The same without a timeout, for what the peer does when it has finished. */
+int dtl_reap_late(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *ret_length);
 
 /* --- connections --- */
 

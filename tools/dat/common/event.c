@@ -69,20 +69,19 @@ int dtl_next(enum dtl_how how, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd, long ms, 
 	}
 }
 
-int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *ret_length)
+static const char *side_of(const struct dtl_end *e, DAT_EVD_HANDLE evd)
 {
-	const char *side = evd == e->recv ? "receive" : "request";
-	DAT_DTO_COMPLETION_EVENT_DATA *dto;
-	DAT_EVENT ev;
-	int r = dtl_next(e->how, e->cno, evd, DTL_TIMEOUT_MS, &ev);
+	return evd == e->recv ? "receive" : "request";
+}
 
-	if (r > 0)
-		dtl_complain("a %s completion did not come within %d s", side, DTL_TIMEOUT_MS / 1000);
-	if (r != 0)
-		return -1;
-	dto = &ev.event_data.dto_completion_event_data;
-	if (ev.event_number != DAT_DTO_COMPLETION_EVENT)
-		dtl_complain("%s came instead of a %s completion", dtl_event_name(ev.event_number), side);
+/* Whether the event is the completion with this cookie, and a success. */
+static int judge(struct dtl_end *e, DAT_EVD_HANDLE evd, const DAT_EVENT *ev, uint64_t cookie, uint64_t *ret_length)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &ev->event_data.dto_completion_event_data;
+	const char *side = side_of(e, evd);
+
+	if (ev->event_number != DAT_DTO_COMPLETION_EVENT)
+		dtl_complain("%s came instead of a %s completion", dtl_event_name(ev->event_number), side);
 	else if (dto->status != DAT_DTO_SUCCESS)
 		dtl_complain("a %s ended with %s", side, dtl_status_name(dto->status));
 	else if (dto->user_cookie.as_64 != cookie || dto->ep_handle != e->ep)
@@ -95,4 +94,25 @@ int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *r
 		return 0;
 	}
 	return -1;
+}
+
+int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *ret_length)
+{
+	DAT_EVENT ev;
+	int r = dtl_next(e->how, e->cno, evd, DTL_TIMEOUT_MS, &ev);
+
+	if (r > 0)
+		dtl_complain("a %s completion did not come within %d s", side_of(e, evd), DTL_TIMEOUT_MS / 1000);
+	return r == 0 ? judge(e, evd, &ev, cookie, ret_length) : -1;
+}
+
+int dtl_reap_late(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *ret_length)
+{
+	DAT_EVENT ev;
+	int r;
+
+	do
+		r = dtl_next(e->how, e->cno, evd, 10 * DTL_TIMEOUT_MS, &ev);
+	while (r > 0);
+	return r == 0 ? judge(e, evd, &ev, cookie, ret_length) : -1;
 }

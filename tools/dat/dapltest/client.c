@@ -2,9 +2,10 @@
 #include "ends.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
-#include "control.h"
+#include "six.h"
 #include "points.h"
 #include "job.h"
 
@@ -12,9 +13,17 @@
 
 /* --- the control connection --- */
 
+/* Whether the server speaks version 6, which has no private data. */
+static bool is_six(const DAT_EVENT *ev)
+{
+	const DAT_CONNECTION_EVENT_DATA *conn = &ev->event_data.connect_event_data;
+
+	return !ctl_hello_there(conn->private_data, conn->private_data_size);
+}
+
 /* The client retries while the server is starting or has no room. */
 static int reach(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
-		 const struct sockaddr_storage *to)
+		 const struct sockaddr_storage *to, bool *ret_six)
 {
 	struct timespec delay = { 0, 100000000 };
 	struct ctl_hello hello;
@@ -27,6 +36,7 @@ static int reach(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
 			return -1;
 		if (dtl_connect(&c->end, to, o->qual, &hello, sizeof(hello), &ev) != 0)
 			break;
+		*ret_six = is_six(&ev);
 		if (c->end.connected)
 			return 0;
 		ctl_drop(c);
@@ -80,6 +90,55 @@ static int run_test(struct ctl *c, const struct sockaddr_storage *to, struct dtt
 	return hear_result(c) | bad;
 }
 
+/* A server of version 6 leaves the control connection when it has said where to connect. */
+static int hear_first(struct ctl *c, struct dtt_plan *plan, uint64_t *ret)
+{
+	return six_recv_first(c, plan, ret) != 0 ? -1 : dtl_disconnected(&c->end);
+}
+
+static int run_six(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o, const struct sockaddr_storage *to,
+		   struct dtt_plan *plan)
+{
+	struct dtt_job job;
+	uint64_t first;
+	int bad;
+
+	if (dtt_job_make(&job, ia, plan, DTT_CLIENT, o->qos) != 0)
+		return -1;
+	bad = six_send_plan(c, plan) != 0 || hear_first(c, plan, &first) != 0 ||
+	      dtt_points_enter_row(job.lanes, job.n, to, first) != 0 || dtt_job_run(&job) != 0;
+	if (!bad)
+		dtt_job_report(&job);
+	return dtt_job_drop(&job) != 0 || bad ? -1 : 0;
+}
+
+static int do_test_six(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
+		       const struct sockaddr_storage *to)
+{
+	struct dtt_plan *plan = malloc(sizeof(*plan));
+	const char *fault;
+	uint64_t first;
+	int bad;
+
+	if (!plan)
+		return -1;
+	*plan = o->plan;
+	plan->six = true;
+	printf("The server is the DAPL project's dapltest\n");
+	fault = dtt_plan_fault(plan, ia);
+	if (fault)
+		dtl_complain("the plan cannot be carried out with the DAPL project's dapltest (%s): no test runs; correct the "
+			     "operations", fault);
+	if (fault)
+		bad = -1;
+	else if (plan->kind == 'Q')
+		bad = six_send_plan(c, plan) != 0 || hear_first(c, plan, &first) != 0 ? -1 : 0;
+	else
+		bad = run_six(c, ia, o, to, plan);
+	free(plan);
+	return bad;
+}
+
 static int do_test(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
 		   const struct sockaddr_storage *to)
 {
@@ -102,6 +161,7 @@ int dtt_client(const struct dtt_options *o)
 	const char *fault;
 	struct dtl_ia ia;
 	struct ctl ctl;
+	bool six;
 	int bad;
 
 	if (dtl_resolve(o->host, &to) != 0 || dtl_ia_open(&ia, o->ia) != 0)
@@ -115,9 +175,9 @@ int dtt_client(const struct dtt_options *o)
 	if (o->debug)
 		dtt_plan_print(&o->plan);
 	printf("Server Name: %s\nDT_cs_Client: Starting Test ...\n", o->host);
-	bad = reach(&ctl, &ia, o, &to);
+	bad = reach(&ctl, &ia, o, &to, &six);
 	if (bad == 0) {
-		bad = do_test(&ctl, &ia, o, &to);
+		bad = six ? do_test_six(&ctl, &ia, o, &to) : do_test(&ctl, &ia, o, &to);
 		bad |= ctl_drop(&ctl);
 	}
 	bad |= dtl_ia_close(&ia);

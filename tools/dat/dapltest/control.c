@@ -142,15 +142,27 @@ void ctl_hello_set(struct ctl_hello *h)
 }
 
 /* Some transports pad private data, so it may be longer. */
+static bool read_hello(const void *data, int size, struct ctl_hello *ret)
+{
+	if (size < (int)sizeof(*ret))
+		return false;
+	memcpy(ret, data, sizeof(*ret));
+	return true;
+}
+
 bool ctl_hello_ok(const void *data, int size)
 {
 	struct ctl_hello want, got;
 
 	ctl_hello_set(&want);
-	if (size < (int)sizeof(got))
-		return false;
-	memcpy(&got, data, sizeof(got));
-	return got.magic == want.magic && got.version == want.version;
+	return read_hello(data, size, &got) && got.magic == want.magic && got.version == want.version;
+}
+
+bool ctl_hello_there(const void *data, int size)
+{
+	struct ctl_hello got;
+
+	return read_hello(data, size, &got) && got.magic == htonl(CTL_MAGIC);
 }
 
 static int post(struct ctl *c, uint64_t nr)
@@ -190,18 +202,31 @@ int ctl_drop(struct ctl *c)
 
 /* --- messages --- */
 
+unsigned char *ctl_room(struct ctl *c)
+{
+	return (unsigned char *)c->mem.start + SLOT * RECVS;
+}
+
+int ctl_send(struct ctl *c, uint32_t bytes)
+{
+	DAT_LMR_TRIPLET seg = dtl_segment(c->mem.context, ctl_room(c), bytes);
+
+	if (dtl_post_send(&c->end, &seg, 1, c->sent) != 0)
+		return -1;
+	return dtl_reap(&c->end, c->end.request, c->sent++, NULL);
+}
+
 static struct cur begin(struct ctl *c)
 {
-	unsigned char *p = (unsigned char *)c->mem.start + SLOT * RECVS;
+	unsigned char *p = ctl_room(c);
 
 	return (struct cur){ p + HEADER, p + SLOT, false };
 }
 
 static int finish(struct ctl *c, struct cur *cur, enum ctl_type type)
 {
-	unsigned char *start = (unsigned char *)c->mem.start + SLOT * RECVS;
+	unsigned char *start = ctl_room(c);
 	struct cur head = { start, start + HEADER, false };
-	DAT_LMR_TRIPLET seg = dtl_segment(c->mem.context, start, cur->p - start);
 
 	if (cur->bad) {
 		dtl_complain("a control message is too long: the test fails; use fewer operations");
@@ -212,9 +237,7 @@ static int finish(struct ctl *c, struct cur *cur, enum ctl_type type)
 	put(&head, type, 2);
 	put(&head, cur->p - start - HEADER, 4);
 	put(&head, 0, 4);
-	if (dtl_post_send(&c->end, &seg, 1, c->sent) != 0)
-		return -1;
-	return dtl_reap(&c->end, c->end.request, c->sent++, NULL);
+	return ctl_send(c, cur->p - start);
 }
 
 int ctl_send_request(struct ctl *c, const struct dtt_plan *plan)
@@ -267,13 +290,11 @@ static int parse(struct cur *c, union ctl_body *ret)
 }
 
 /* Without a timeout: a test may take any time, and a peer that ends completes the receive. */
-int ctl_recv(struct ctl *c, union ctl_body *ret)
+int64_t ctl_next(struct ctl *c, unsigned char **ret)
 {
-	unsigned char *start = (unsigned char *)c->mem.start + c->received % RECVS * SLOT;
-	struct cur cur = { start, start, false };
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
-	int type, r;
+	int r;
 
 	do
 		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, c->end.recv, 10 * DTL_TIMEOUT_MS, &ev);
@@ -285,13 +306,32 @@ int ctl_recv(struct ctl *c, union ctl_body *ret)
 		dtl_complain("the peer's dapltest left the connection that agrees on tests (%s): this test ends; see what the peer printed", dtl_status_name(dto->status));
 		return -1;
 	}
-	cur.end += dto->transfered_length < SLOT ? dto->transfered_length : SLOT;
+	*ret = (unsigned char *)c->mem.start + c->received % RECVS * SLOT;
+	return dto->transfered_length < SLOT ? dto->transfered_length : SLOT;
+}
+
+int ctl_taken(struct ctl *c)
+{
+	c->received++;
+	return post(c, c->received + RECVS - 1);
+}
+
+int ctl_recv(struct ctl *c, union ctl_body *ret)
+{
+	unsigned char *start;
+	struct cur cur = { .bad = false };
+	int64_t length = ctl_next(c, &start);
+	int type;
+
+	if (length < 0)
+		return -1;
+	cur.p = start;
+	cur.end = start + length;
 	type = parse(&cur, ret);
 	if (type < 0) {
 		dtl_complain("a control message of the peer is unknown: the test fails; run the same version "
 			     "at both ends");
 		return -1;
 	}
-	c->received++;
-	return post(c, c->received + RECVS - 1) == 0 ? type : -1;
+	return ctl_taken(c) == 0 ? type : -1;
 }

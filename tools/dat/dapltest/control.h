@@ -5,20 +5,21 @@
 /*
  * The messages of client and server, over a DAT connection of their own:
  *
- *   connect          private data: magic, version; a reject has the server's version
+ *   connect          private data: magic, version; that of the accept or of a reject is the server's
  *   REQUEST   c->s   the plan
  *   READY     s->c   the qualifiers to which the data endpoints connect
  *   ...              the test itself
  *   DONE      c->s   the client's verdict
  *   RESULT    s->c   the server's verdict, with a sentence; also instead of READY
  *
- * A message is magic, version, type, length of the body, body; all numbers in network order.
+ * A message is magic, version, type, length of the body, body; all numbers in network order. An end whose private data
+ * has no magic speaks version 6 of the DAPL project's dapltest (six.h).
  */
 
 #include "plan.h"
 
 #define CTL_MAGIC 0x44504c54u		/* "DPLT" */
-#define CTL_VERSION 2
+#define CTL_VERSION 3
 #define CTL_TEXT 256
 
 enum ctl_type { CTL_REQUEST = 1, CTL_READY, CTL_DONE, CTL_RESULT };
@@ -45,6 +46,8 @@ struct ctl_hello {
 };
 void ctl_hello_set(struct ctl_hello *h);
 bool ctl_hello_ok(const void *data, int size);
+/* Whether it is this protocol, of whatever version. */
+bool ctl_hello_there(const void *data, int size);
 
 /* Creates an endpoint with posted receives, not connected yet. */
 int ctl_make(struct ctl *c, struct dtl_ia *ia, DAT_QOS qos);
@@ -61,5 +64,12 @@ union ctl_body {
 };
 /* Returns the type of the next message, or -1. */
 int ctl_recv(struct ctl *c, union ctl_body *ret);
+
+/* The same connection for bytes of another protocol: the place of the next message, and its Send. */
+unsigned char *ctl_room(struct ctl *c);
+int ctl_send(struct ctl *c, uint32_t bytes);
+/* Returns the length of the next message, whose bytes stay until ctl_taken, or -1. */
+int64_t ctl_next(struct ctl *c, unsigned char **ret);
+int ctl_taken(struct ctl *c);
 
 #endif

@@ -3,7 +3,10 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "six.h"
 
 #define ADVERT_BYTES 64
 #define LANE_MAGIC 0x4c414e45u
@@ -18,9 +21,22 @@ static uint64_t rounded(uint64_t n)
 	return (n + 63) & ~(uint64_t)63;
 }
 
+static uint64_t advert_bytes(const struct dtt_plan *plan)
+{
+	if (!plan->six)
+		return sizeof(struct advert);
+	return plan->kind == 'P' ? SIX_PAIR : SIX_MEMORY;
+}
+
+/* The advertisement of this end, the peer's behind it, and then what version 6 has besides. */
+static uint64_t advert_room(const struct dtt_plan *plan)
+{
+	return plan->six ? rounded(advert_bytes(plan)) : ADVERT_BYTES;
+}
+
 static uint64_t lay_out(struct dtt_lane *l)
 {
-	uint64_t at = 2 * ADVERT_BYTES;
+	uint64_t at = 2 * advert_room(l->plan) + (l->plan->six ? SIX_SYNC : 0);
 	uint32_t i;
 
 	for (i = 0; i < l->plan->n_ops; i++) {
@@ -70,9 +86,24 @@ static struct dtl_end_wish wish_for(struct dtt_lane *l, struct dtl_ia *ia, DAT_C
 
 static int post_advert_recv(struct dtt_lane *l)
 {
-	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start + ADVERT_BYTES, ADVERT_BYTES);
+	uint64_t room = advert_room(l->plan);
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start + room, room);
 
 	return dtl_post_recv(&l->end, &seg, 1, l->recv_posted++);
+}
+
+/* The receives of a lane that is not yet connected. */
+static int post_first_recvs(struct dtt_lane *l)
+{
+	if (post_advert_recv(l) != 0)
+		return -1;
+	if (l->plan->six && l->plan->kind == 'P')
+		return 0;
+	if (l->plan->kind == 'P')
+		return post_advert_recv(l);
+	if (l->plan->six && dtt_lane_post_sync(l) != 0)
+		return -1;
+	return dtt_lane_post_recvs(l, 0);
 }
 
 int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *plan,
@@ -89,9 +120,16 @@ int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *
 			     wish.requests, wish.recvs, ia->attr.max_dto_per_ep);
 		return -1;
 	}
+	if (plan->six) {
+		l->peer = calloc(SIX_OPS_MAX, sizeof(*l->peer));
+		if (!l->peer) {
+			dtl_complain("no memory for an endpoint's operations: the test fails; use fewer endpoints (-w), or "
+				     "raise the limit on memory");
+			return -1;
+		}
+	}
 	if (dtl_mem_make(&l->mem, ia, lay_out(l), DAT_MEM_PRIV_ALL_FLAG) == 0 &&
-	    dtl_end_make(&l->end, ia, &wish) == 0 && post_advert_recv(l) == 0 &&
-	    (plan->kind == 'P' ? post_advert_recv(l) : dtt_lane_post_recvs(l, 0)) == 0)
+	    dtl_end_make(&l->end, ia, &wish) == 0 && post_first_recvs(l) == 0)
 		return 0;
 	dtt_lane_drop(l);
 	return -1;
@@ -101,16 +139,47 @@ int dtt_lane_drop(struct dtt_lane *l)
 {
 	int bad = dtl_end_drop(&l->end);
 
+	free(l->peer);
+	l->peer = NULL;
 	return dtl_mem_drop(&l->mem) | bad;
+}
+
+/* Whether an operation begins RDMA at that end. */
+static bool is_rdma_of(const struct dtt_op *op, enum dtt_side side)
+{
+	return op->type != DTT_SR && op->side == side;
+}
+
+static void put_six(struct dtt_lane *l)
+{
+	enum dtt_side peer = l->side == DTT_CLIENT ? DTT_SERVER : DTT_CLIENT;
+	uint32_t i;
+
+	memset(l->mem.start, 0, advert_bytes(l->plan));
+	for (i = 0; i < l->plan->n_ops; i++)
+		if (is_rdma_of(&l->plan->ops[i], peer))
+			six_put_pair(l->mem.start + i * SIX_PAIR, l->plan,
+				     (struct six_pair){ l->mem.remote, (uintptr_t)l->mem.start + l->at[i] });
+}
+
+static void get_six(struct dtt_lane *l)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->plan->n_ops; i++)
+		l->peer[i] = six_get_pair(l->mem.start + advert_room(l->plan) + i * SIX_PAIR, l->plan);
 }
 
 int dtt_lane_advertise(struct dtt_lane *l)
 {
 	struct advert advert = { .magic = htonl(LANE_MAGIC), .context = htonl(l->mem.remote),
 			     .base = htobe64((uintptr_t)l->mem.start) };
-	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start, sizeof(advert));
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start, advert_bytes(l->plan));
 
-	memcpy(l->mem.start, &advert, sizeof(advert));
+	if (l->plan->six)
+		put_six(l);
+	else
+		memcpy(l->mem.start, &advert, sizeof(advert));
 	if (dtl_post_send(&l->end, &seg, 1, l->posted++) != 0)
 		return -1;
 	return dtt_lane_reap_requests(l);
@@ -120,8 +189,12 @@ int dtt_lane_learn(struct dtt_lane *l)
 {
 	struct advert advert;
 
-	if (dtt_lane_reap_recv(l, sizeof(advert)) != 0)
+	if (dtt_lane_reap_recv(l, advert_bytes(l->plan)) != 0)
 		return -1;
+	if (l->plan->six) {
+		get_six(l);
+		return 0;
+	}
 	memcpy(&advert, l->mem.start + ADVERT_BYTES, sizeof(advert));
 	if (ntohl(advert.magic) != LANE_MAGIC) {
 		dtl_complain("the peer's first message does not describe its memory: the test fails; run the "
@@ -135,13 +208,40 @@ int dtt_lane_learn(struct dtt_lane *l)
 
 /*
  * The end that connected sends first: over iWARP the other one must not (RFC 5044, 7.1.2), since its data may arrive
- * together with its answer, for which siw refuses the connection.
+ * together with its answer, for which siw refuses the connection. Only P of version 6 begins at the server.
  */
 int dtt_lane_exchange(struct dtt_lane *l)
 {
+	if (l->plan->six && l->plan->kind == 'P')
+		return l->side == DTT_CLIENT ? dtt_lane_learn(l) : dtt_lane_advertise(l);
 	if (l->side == DTT_CLIENT)
 		return dtt_lane_advertise(l) != 0 ? -1 : dtt_lane_learn(l);
 	return dtt_lane_learn(l) != 0 ? -1 : dtt_lane_advertise(l);
+}
+
+/* Their bytes mean nothing: what is sent is the advertisement, and what comes is not read. */
+int dtt_lane_post_sync(struct dtt_lane *l)
+{
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start + 2 * advert_room(l->plan), SIX_SYNC);
+
+	return dtl_post_recv(&l->end, &seg, 1, l->recv_posted++);
+}
+
+int dtt_lane_send_sync(struct dtt_lane *l)
+{
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start, SIX_SYNC);
+
+	return dtl_post_send(&l->end, &seg, 1, l->posted++);
+}
+
+int dtt_lane_reap_sync(struct dtt_lane *l)
+{
+	return dtt_lane_reap_recv(l, SIX_SYNC);
+}
+
+int dtt_lane_reap_last(struct dtt_lane *l)
+{
+	return dtl_reap_late(&l->end, l->end.recv, l->recv_reaped++, NULL);
 }
 
 char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op)
@@ -185,8 +285,9 @@ int dtt_lane_post_recvs(struct dtt_lane *l, uint64_t iteration)
 static int post_rdma(struct dtt_lane *l, const struct dtt_op *op, uint32_t nr,
 		     DAT_LMR_TRIPLET *segs, uint32_t first, uint32_t n)
 {
-	uint64_t start = l->peer_base + l->at[nr] + (uint64_t)first * op->size;
-	DAT_RMR_TRIPLET to = dtl_remote(l->peer_context, start, (uint64_t)n * op->size);
+	uint64_t start = l->peer ? l->peer[nr].address : l->peer_base + l->at[nr];
+	DAT_RMR_TRIPLET to = dtl_remote(l->peer ? l->peer[nr].context : l->peer_context,
+					start + (uint64_t)first * op->size, (uint64_t)n * op->size);
 	DAT_DTO_COOKIE cookie = { .as_64 = l->posted };
 	DAT_RETURN r;
 

@@ -6,8 +6,8 @@
 #include "ends.h"
 
 /*
- * dapple-dapltest: tests a DAT provider, by itself or against another dapple-dapltest. The command
- * line is that of the DAPL project's dapltest; the exit status is 0 only if all tests passed.
+ * dapple-dapltest: tests a DAT provider, by itself or against another dapple-dapltest or the DAPL project's dapltest, whose
+ * command line it has; the exit status is 0 only if all tests passed.
  */
 
 #define WORDS_MAX 512

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "six.h"
+
 #define SYNC_BYTES 64
 
 const char *const dtt_type_names[] = { "SR", "RR", "RW" };
@@ -53,7 +55,7 @@ const char *dtt_plan_fault(const struct dtt_plan *plan, const struct dtl_ia *ia)
 		return "the operations need more than 256 MB per endpoint";
 	if (plan->kind == 'T' && (!sends[DTT_CLIENT] || !sends[DTT_SERVER]))
 		return "at least one client SR and one server SR are needed";
-	return NULL;
+	return plan->six ? six_fault(plan) : NULL;
 }
 
 void dtt_plan_add_syncs(struct dtt_plan *plan)

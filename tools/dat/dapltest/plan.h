@@ -36,6 +36,7 @@ struct dtt_plan {
 	uint32_t threads, ends, iterations;
 	uint32_t window;	/* of P */
 	bool verify, rsp;
+	bool six, peer_big;	/* not sent: the peer speaks version 6 (six.h); it is big-endian */
 	enum dtl_how how;
 	uint32_t n_ops;
 	struct dtt_op ops[DTT_OPS_MAX];

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "control.h"
+#include "six.h"
 #include "points.h"
 #include "job.h"
 
@@ -30,26 +30,46 @@ struct server {
 struct session {
 	struct server *s;
 	struct ctl ctl;
+	bool six;		/* the client speaks version 6 */
 };
 
 /* --- one client --- */
+
+static int send_quals(struct session *se, const struct dtt_points *points)
+{
+	struct ctl_ready ready;
+	uint32_t i;
+
+	ready.n_quals = points->n_quals;
+	for (i = 0; i < points->n_quals; i++)
+		ready.quals[i] = points->quals[i];
+	return ctl_send_ready(&se->ctl, &ready);
+}
+
+/* A client of version 6 says no verdict: its last message on the lanes is one. */
+static int run_job_six(struct session *se, const struct dtt_plan *plan, struct dtt_job *job,
+		       struct dtt_points *points)
+{
+	struct server *s = se->s;
+
+	if (dtt_points_open_row(points, &s->ia, s->o->qual, job->lanes, job->n, plan->rsp) != 0 ||
+	    six_send_first(&se->ctl, points->quals[0]) != 0 ||
+	    dtt_points_accept(points, job->lanes, job->n) != 0)
+		return -1;
+	return dtt_job_run(job) != 0 ? -1 : dtt_job_look(job);
+}
 
 static int run_job(struct session *se, const struct dtt_plan *plan, struct dtt_job *job,
 		   struct dtt_points *points)
 {
 	struct server *s = se->s;
-	struct ctl_ready ready;
 	union ctl_body body;
-	uint32_t i;
 	int bad;
 
-	if (dtt_points_open(points, &s->ia, s->o->qual, job->lanes, job->n, plan->rsp) != 0)
-		return -1;
-	ready.n_quals = points->n_quals;
-	for (i = 0; i < points->n_quals; i++)
-		ready.quals[i] = points->quals[i];
-	if (ctl_send_ready(&se->ctl, &ready) != 0 ||
-	    dtt_points_accept(points, job->lanes, job->n) != 0)
+	if (plan->six)
+		return run_job_six(se, plan, job, points);
+	if (dtt_points_open(points, &s->ia, s->o->qual, job->lanes, job->n, plan->rsp) != 0 ||
+	    send_quals(se, points) != 0 || dtt_points_accept(points, job->lanes, job->n) != 0)
 		return -1;
 	bad = dtt_job_run(job);
 	if (ctl_recv(&se->ctl, &body) != CTL_DONE)
@@ -59,20 +79,28 @@ static int run_job(struct session *se, const struct dtt_plan *plan, struct dtt_j
 	return bad || !body.result.ok ? -1 : dtt_job_look(job);
 }
 
+/* Version 6 has no word for it. */
+static void send_result(struct session *se, bool ok, const char *text)
+{
+	if (!se->six)
+		ctl_send_result(&se->ctl, CTL_RESULT, ok, text);
+	else if (!ok)
+		dtl_complain("a client's test failed: %s", text);
+}
+
 static int serve_test(struct session *se, const struct dtt_plan *plan)
 {
 	const char *fault = dtt_plan_fault(plan, &se->s->ia);
-	struct dtt_points points = { .psp = DAT_HANDLE_NULL, .evd = DAT_HANDLE_NULL };
+	struct dtt_points points = { .evd = DAT_HANDLE_NULL };
 	struct dtt_job job;
 	int bad;
 
 	if (fault || dtt_job_make(&job, &se->s->ia, plan, DTT_SERVER, DAT_QOS_BEST_EFFORT) != 0) {
-		ctl_send_result(&se->ctl, CTL_RESULT, false,
-				fault ? fault : "the server could not make its endpoints");
+		send_result(se, false, fault ? fault : "the server could not make its endpoints");
 		return -1;
 	}
 	bad = run_job(se, plan, &job, &points);
-	ctl_send_result(&se->ctl, CTL_RESULT, !bad, bad ? "the server's end failed" : "passed");
+	send_result(se, !bad, bad ? "the server's end failed" : "passed");
 	bad |= dtt_points_close(&points);
 	return dtt_job_drop(&job) | bad;
 }
@@ -87,7 +115,17 @@ static void serve_quit(struct session *se)
 	s->quit = true;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
-	ctl_send_result(&se->ctl, CTL_RESULT, true, "the server ends");
+	if (se->six)
+		six_send_first(&se->ctl, 0);
+	else
+		ctl_send_result(&se->ctl, CTL_RESULT, true, "the server ends");
+}
+
+static int hear_plan(struct session *se, union ctl_body *ret)
+{
+	if (se->six)
+		return six_recv_plan(&se->ctl, &ret->plan);
+	return ctl_recv(&se->ctl, ret) == CTL_REQUEST ? 0 : -1;
 }
 
 static void *session_main(void *arg)
@@ -98,7 +136,7 @@ static void *session_main(void *arg)
 	DAT_EVENT ev;
 	int bad = -1;
 
-	if (dtl_established(&se->ctl.end, NULL) == 0 && ctl_recv(&se->ctl, &body) == CTL_REQUEST) {
+	if (dtl_established(&se->ctl.end, NULL) == 0 && hear_plan(se, &body) == 0) {
 		bad = 0;
 		if (s->o->debug)
 			dtt_plan_print(&body.plan);
@@ -123,9 +161,10 @@ static void *session_main(void *arg)
 
 /* --- the listener --- */
 
-static int start_session(struct server *s, DAT_CR_HANDLE cr)
+static int start_session(struct server *s, DAT_CR_HANDLE cr, bool six)
 {
 	struct session *se = calloc(1, sizeof(*se));
+	struct ctl_hello mine;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int r;
@@ -135,12 +174,14 @@ static int start_session(struct server *s, DAT_CR_HANDLE cr)
 		return dtl_cr_reject(cr, NULL, 0), -1;
 	}
 	se->s = s;
+	se->six = six;
 	pthread_mutex_lock(&s->lock);
 	s->sessions++;
 	pthread_mutex_unlock(&s->lock);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = dtl_accept(&se->ctl.end, cr, NULL, 0);
+	ctl_hello_set(&mine);
+	r = dtl_accept(&se->ctl.end, cr, six ? NULL : &mine, six ? 0 : sizeof(mine));
 	if (r == 0)
 		r = pthread_create(&thread, &attr, session_main, se) ? -1 : 0;
 	pthread_attr_destroy(&attr);
@@ -165,9 +206,13 @@ static int answer(struct server *s, const DAT_EVENT *ev)
 	if (dtl_check(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query") != 0)
 		return -1;
 	if (ctl_hello_ok(param.private_data, param.private_data_size))
-		return start_session(s, cr);
-	dtl_complain("a client of another program or version: it is rejected; run the same version at both "
-		     "ends");
+		return start_session(s, cr, false);
+	if (!ctl_hello_there(param.private_data, param.private_data_size)) {
+		printf("A client of the DAPL project's dapltest\n");
+		fflush(stdout);
+		return start_session(s, cr, true);
+	}
+	dtl_complain("a client of another version: it is rejected; run the same version at both ends");
 	ctl_hello_set(&mine);
 	return dtl_check(dtl_cr_reject(cr, &mine, sizeof(mine)), "dat_cr_reject");
 }

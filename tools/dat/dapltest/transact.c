@@ -14,6 +14,8 @@
  *   - checks the bytes that the peer's RDMA wrote (-V; by the three appended messages the peer has finished
  *     and this end has not begun again),
  *   - posts the receives of the next iteration, into the other half of the receive memory.
+ *
+ * With a peer of version 6 (six.h) the operations are the same; the data and what goes before and behind them differ.
  */
 
 struct dtt_crew {
@@ -35,11 +37,43 @@ static uint64_t seed(uint64_t iteration, uint32_t op, enum dtt_side side)
 	return (iteration * DTT_OPS_MAX + op) * 2 + side;
 }
 
-static int look(const void *start, uint64_t size, uint64_t s, const char *what, uint32_t op,
-		uint64_t iteration)
+/* In version 6 the messages that -V appends have no contents. */
+static bool is_empty(const struct dtt_plan *plan, uint32_t op)
 {
-	int64_t at = dtl_differs(start, size, s);
+	return plan->six && op + 3 >= plan->n_ops;
+}
 
+static void fill(const struct dtt_plan *plan, char *start, uint32_t op, uint64_t iteration, enum dtt_side side)
+{
+	uint64_t size = dtt_op_bytes(&plan->ops[op]);
+
+	if (!plan->six)
+		dtl_fill(start, size, seed(iteration, op, side));
+	else if (!is_empty(plan, op))
+		memset(start, (unsigned char)(iteration + 1), size);
+}
+
+static int64_t differs_six(const char *start, uint64_t size, uint64_t iteration)
+{
+	uint64_t i;
+
+	for (i = 0; i < size; i++)
+		if ((unsigned char)start[i] != (unsigned char)(iteration + 1))
+			return i;
+	return -1;
+}
+
+/* SIDE is where the data comes from. */
+static int look(const struct dtt_plan *plan, const char *start, uint32_t op, uint64_t iteration, enum dtt_side side,
+		const char *what)
+{
+	uint64_t size = dtt_op_bytes(&plan->ops[op]);
+	int64_t at = -1;
+
+	if (!plan->six)
+		at = dtl_differs(start, size, seed(iteration, op, side));
+	else if (!is_empty(plan, op))
+		at = differs_six(start, size, iteration);
 	if (at < 0)
 		return 0;
 	dtl_complain("data mismatch: %s of operation %u in iteration %llu, at byte %lld", what, op,
@@ -56,8 +90,7 @@ static void fill_sources(struct dtt_lane *l, uint64_t iteration)
 		const struct dtt_op *op = &l->plan->ops[i];
 
 		if (op->type == DTT_RR && op->side != l->side)
-			dtl_fill(dtt_lane_send_part(l, i), dtt_op_bytes(op),
-				 seed(iteration, i, l->side));
+			fill(l->plan, dtt_lane_send_part(l, i), i, iteration, l->side);
 	}
 }
 
@@ -72,8 +105,8 @@ static int look_at_rdma(struct dtt_lane *l, uint64_t iteration)
 
 		if (!(op->type == DTT_RW && !mine) && !(op->type == DTT_RR && mine))
 			continue;
-		if (look(p, dtt_op_bytes(op), seed(iteration, i, !l->side),
-			 mine ? "the RDMA Read" : "the peer's RDMA Write", i, iteration) != 0)
+		if (look(l->plan, p, i, iteration, !l->side,
+			 mine ? "the RDMA Read" : "the peer's RDMA Write") != 0)
 			return -1;
 		memset(p, 0, dtt_op_bytes(op));
 	}
@@ -87,7 +120,7 @@ static int get_ready(struct dtt_lane *l, uint64_t iteration)
 	if (l->plan->verify && look_at_rdma(l, iteration) != 0)
 		return -1;
 	if (iteration + 1 == l->plan->iterations)
-		return 0;
+		return l->plan->six ? dtt_lane_post_sync(l) : 0;
 	if (l->plan->verify)
 		fill_sources(l, iteration + 1);
 	return dtt_lane_post_recvs(l, iteration + 1);
@@ -102,7 +135,7 @@ static int begin_op(struct dtt_crew *c, struct dtt_lane *l, uint32_t nr, uint64_
 	if (nr == c->last_send && get_ready(l, iteration) != 0)
 		return -1;
 	if (c->plan->verify && op->type != DTT_RR)
-		dtl_fill(dtt_lane_send_part(l, nr), dtt_op_bytes(op), seed(iteration, nr, c->side));
+		fill(c->plan, dtt_lane_send_part(l, nr), nr, iteration, c->side);
 	return dtt_lane_post(l, nr);
 }
 
@@ -120,8 +153,7 @@ static int end_op(struct dtt_crew *c, struct dtt_lane *l, uint32_t nr, uint64_t 
 	if (!c->plan->verify)
 		return 0;
 	p = dtt_lane_recv_part(l, nr, iteration);
-	if (look(p, dtt_op_bytes(op), seed(iteration, nr, !c->side), "the message", nr,
-		 iteration) != 0)
+	if (look(c->plan, p, nr, iteration, !c->side, "the message") != 0)
 		return -1;
 	memset(p, 0, dtt_op_bytes(op));
 	return 0;
@@ -145,18 +177,60 @@ static int iterate(struct dtt_crew *c, uint64_t iteration)
 	return 0;
 }
 
-static int work(struct dtt_crew *c)
+static int send_syncs(struct dtt_crew *c)
 {
-	uint64_t it;
 	uint32_t i;
 
 	for (i = 0; i < c->n_lanes; i++)
+		if (dtt_lane_send_sync(&c->lanes[i]) != 0)
+			return -1;
+	for (i = 0; i < c->n_lanes; i++)
+		if (dtt_lane_reap_requests(&c->lanes[i]) != 0)
+			return -1;
+	return 0;
+}
+
+static int reap_syncs(struct dtt_crew *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->n_lanes; i++)
+		if (dtt_lane_reap_sync(&c->lanes[i]) != 0)
+			return -1;
+	return 0;
+}
+
+/* Version 6: both ends are here when it returns. The server begins. */
+static int meet(struct dtt_crew *c)
+{
+	if (c->side == DTT_SERVER)
+		return send_syncs(c) != 0 ? -1 : reap_syncs(c);
+	return reap_syncs(c) != 0 ? -1 : send_syncs(c);
+}
+
+/* Lanes of version 6 exchanged their memory as they were connected. */
+static int prepare(struct dtt_crew *c)
+{
+	uint32_t i;
+
+	if (c->plan->six)
+		return meet(c);
+	for (i = 0; i < c->n_lanes; i++)
 		if (dtt_lane_exchange(&c->lanes[i]) != 0)
 			return -1;
+	return 0;
+}
+
+static int work(struct dtt_crew *c)
+{
+	uint64_t it;
+
+	if (prepare(c) != 0)
+		return -1;
 	for (it = 0; it < c->plan->iterations; it++)
 		if (iterate(c, it) != 0)
 			return -1;
-	return 0;
+	return c->plan->six ? meet(c) : 0;
 }
 
 static void *crew_main(void *arg)
