@@ -41,7 +41,7 @@ static int raw_done(struct srp_chan *ch, const struct srp_done *d)
 
 static const struct srp_chan_sizes raw_sizes = { 64, 1024, 64, 1024, 64 };
 
-static void raw_connect(struct raw *w, struct ends *e)
+static void raw_request(struct raw *w, struct ends *e)
 {
 	uint8_t data[WIRE_SRP_LOGIN_REQ_LEN];
 	struct srp_login l = { .it_length = 1024, .formats = 6, .immediate = true, .immediate_offset = 68 };
@@ -55,7 +55,13 @@ static void raw_connect(struct raw *w, struct ends *e)
 	srp_login_put(data, &l);
 	CHECK(!ulp_open(&w->ch.rdma) && !rdma_create_id(w->ch.rdma.events, &w->ch.rdma.id, w, RDMA_PS_TCP));
 	CHECK(!ulp_resolve(&w->ch.rdma, (struct sockaddr *)&e->addr, SRP_ENDS_MS) && !srp_chan_make(&w->ch, &raw_sizes));
-	CHECK(!rdma_connect(w->ch.rdma.id, &p) && !ulp_await(&w->ch.rdma, RDMA_CM_EVENT_ESTABLISHED, SRP_ENDS_MS));
+	CHECK(!rdma_connect(w->ch.rdma.id, &p));
+}
+
+static void raw_connect(struct raw *w, struct ends *e)
+{
+	raw_request(w, e);
+	CHECK(!ulp_await(&w->ch.rdma, RDMA_CM_EVENT_ESTABLISHED, SRP_ENDS_MS));
 }
 
 static void raw_wait(struct raw *w)
@@ -367,8 +373,52 @@ static void against_bad_target(struct ends *e)
 	srp_ends_refused(&c, "1048576 octets");
 }
 
+/* --- a login that was given up, whose request comes behind that of the next one --- */
+
+static void late_server(struct ends *e)
+{
+	struct srp_service s = { 0 }, late = { 0 };
+	struct ulp_listener *l;
+
+	srp_ends_make_target();
+	l = ends_listen(e, RDMA_PS_TCP);
+	ends_next_request(l, &late.q);
+	mark(e);
+	ends_next_request(l, &s.q);
+	srp_ends_begin(&s);
+	await(e);
+	srp_ends_begin(&late);
+	CHECK(!pthread_join(late.thread, NULL));
+	CHECK(late.result);
+	mark(e);
+	CHECK(!pthread_join(s.thread, NULL));
+	CHECK_MSG(!s.result, "%s", s.why);
+	ulp_listener_close(l);
+}
+
+static void late_client(struct ends *e)
+{
+	struct srp_disk_conf c = srp_ends_conf(e);
+	char why[SRP_DISK_WHY_MAX];
+	uint8_t at[65536];
+	struct srp_disk *d;
+	struct raw w;
+
+	raw_request(&w, e);
+	await(e);
+	raw_close(&w);
+	d = srp_disk_open(&c, why);
+	CHECK_MSG(d, "%s", why);
+	mark(e);
+	await(e);
+	fill(at, sizeof(at), 0, 6);
+	CHECK_MSG(!srp_disk_write(d, at, sizeof(at), 0, false), "%s", srp_disk_why());
+	srp_disk_close(d);
+}
+
 int main(void)
 {
+	ends_run("a login that was given up", AF_INET, late_server, late_client);
 	ends_run("initiators that break the protocol", AF_INET, hostile_server, hostile_client);
 	ends_run("targets that break the protocol", AF_INET, bad_target, against_bad_target);
 	return 0;

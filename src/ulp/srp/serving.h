@@ -68,7 +68,10 @@ struct srp_serving {
 	bool leaving;                   /* SRP_T_LOGOUT has been sent */
 	bool logged_out;
 	int kick_fd;                    /* readable: the session is to end, for this reason */
-	bool kicked;                    /* guarded by the target's lock */
+	/* Guarded by the target's lock. */
+	uint64_t arrival;               /* of its request, among all */
+	bool stands;                    /* the initiator has got the response, and commands are taken */
+	bool kicked;
 	uint32_t kick_reason;           /* set before the kick */
 	struct srp_served served;
 	struct srp_serving *next;       /* in the target's list */

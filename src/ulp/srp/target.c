@@ -34,74 +34,88 @@ void srp_target_init(struct srp_target *t)
 
 /* --- the list of sessions --- */
 
-static bool is_same(const struct srp_serving *a, const uint8_t *initiator)
+static void kick(struct srp_serving *s, uint32_t reason)
 {
-	return !initiator || !memcmp(a->login.initiator, initiator, 16);
-}
-
-/* Has sessions end: those of an initiator, or all. Returns how many there are. Called with the lock held. */
-static unsigned kick(struct srp_target *t, const uint8_t *initiator, uint32_t reason)
-{
-	unsigned n = 0;
 	uint64_t one = 1;
 
-	for (struct srp_serving *s = t->sessions; s; s = s->next) {
-		if (!is_same(s, initiator))
-			continue;
-		if (!s->kicked) {
-			s->kicked = true;
-			s->kick_reason = reason;
-			while (write(s->kick_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-				;
-		}
-		n++;
-	}
-	return n;
+	if (s->kicked)
+		return;
+	s->kicked = true;
+	s->kick_reason = reason;
+	while (write(s->kick_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
 }
 
-static unsigned count(const struct srp_target *t, const uint8_t *initiator)
+/* Another session of the initiator, which was requested earlier; of NULL, each session. */
+static bool is_before(const struct srp_serving *a, const struct srp_serving *s)
 {
-	unsigned n = 0;
-
-	for (const struct srp_serving *s = t->sessions; s; s = s->next)
-		n += is_same(s, initiator);
-	return n;
+	return !s || (a->arrival < s->arrival && !memcmp(a->login.initiator, s->login.initiator, 16));
 }
 
-/* Waits until the sessions of an initiator, or all, have ended. Returns false after the time. Called with the lock held. */
-static bool await_ends(struct srp_target *t, const uint8_t *initiator, int timeout_ms)
+/* Has sessions before this one end, or all. Called with the lock held. */
+static void kick_before(struct srp_target *t, const struct srp_serving *s, uint32_t reason)
+{
+	for (struct srp_serving *a = t->sessions; a; a = a->next)
+		if (is_before(a, s))
+			kick(a, reason);
+}
+
+/* One that does not stand yet takes no commands once it is kicked. */
+static bool have_ended(const struct srp_target *t, const struct srp_serving *s)
+{
+	for (const struct srp_serving *a = t->sessions; a; a = a->next)
+		if (is_before(a, s) && (!s || a->stands))
+			return false;
+	return true;
+}
+
+/* Waits until they have ended. Returns false after the time. Called with the lock held. */
+static bool await_ends(struct srp_target *t, const struct srp_serving *s, int timeout_ms)
 {
 	struct timespec end;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += timeout_ms / 1000;
-	while (count(t, initiator))
+	while (!have_ended(t, s))
 		if (pthread_cond_timedwait(&t->ended, &t->lock, &end))
-			return !count(t, initiator);
+			return have_ended(t, s);
 	return true;
 }
 
-/* Enters the list, in the place of the initiator's other sessions if it wants that. */
+/* Enters the list. Returns false if the target stops. */
 static bool enter(struct srp_serving *s, enum wire_srp_channels *ret_channels)
 {
 	struct srp_target *t = s->target;
-	bool ok = true;
+	bool ok, only = true;
 
 	pthread_mutex_lock(&t->lock);
-	*ret_channels = WIRE_SRP_CHANNELS_NONE;
-	if (s->login.multi) {
-		*ret_channels = count(t, s->login.initiator) ? WIRE_SRP_CHANNELS_KEPT : WIRE_SRP_CHANNELS_NONE;
-	} else if (kick(t, s->login.initiator, LOGOUT_NEW_LOGIN)) {
-		*ret_channels = WIRE_SRP_CHANNELS_ENDED;
-		ok = await_ends(t, s->login.initiator, RELOGIN_MS);
-	}
-	ok = ok && !t->stopping;
+	s->arrival = ++t->arrivals;
+	for (const struct srp_serving *a = t->sessions; a; a = a->next)
+		only = only && !is_before(a, s);
+	*ret_channels = only ? WIRE_SRP_CHANNELS_NONE : s->login.multi ? WIRE_SRP_CHANNELS_KEPT : WIRE_SRP_CHANNELS_ENDED;
+	ok = !t->stopping;
 	if (ok) {
 		s->next = t->sessions;
 		t->sessions = s;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return ok;
+}
+
+/* The session stands, in the place of the initiator's sessions before, if it wants that. */
+static int stand(struct srp_serving *s)
+{
+	struct srp_target *t = s->target;
+	bool ok = true;
+
+	pthread_mutex_lock(&t->lock);
+	s->stands = !s->kicked;
+	if (s->stands && !s->login.multi) {
+		kick_before(t, s, LOGOUT_NEW_LOGIN);
+		ok = await_ends(t, s, RELOGIN_MS);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ok ? 0 : ulp_end(&s->ch.rdma, ETIMEDOUT, "the initiator's session before does not end");
 }
 
 static void leave_list(struct srp_serving *s)
@@ -123,7 +137,7 @@ void srp_target_stop(struct srp_target *t, int timeout_ms)
 {
 	pthread_mutex_lock(&t->lock);
 	t->stopping = true;
-	kick(t, NULL, LOGOUT_NO_REASON);
+	kick_before(t, NULL, LOGOUT_NO_REASON);
 	await_ends(t, NULL, timeout_ms);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -350,8 +364,10 @@ int srp_target_serve(struct srp_target *t, struct rdma_cm_id *id, const void *da
 	if (!r) {
 		entered = enter(s, &channels);
 		r = entered ? accept_login(s, channels)
-			: reject(s, WIRE_SRP_REJ_RESOURCES, "the initiator's session before does not end, or the target stops");
+			: reject(s, WIRE_SRP_REJ_RESOURCES, "the target stops");
 	}
+	if (!r)
+		r = stand(s);
 	if (!r && logged_in)
 		logged_in(&s->served, user);
 	if (!r)

@@ -2,6 +2,9 @@
 /*
  * The target of SRP: a target port with logical units, and the sessions of initiators with it. Each session has a thread,
  * which is in srp_target_serve() as long as the session stands.
+ *
+ * A second login of an initiator ends its sessions before, once its own one stands: the request of a login that was given up may come
+ * late, behind that of the next one, and must not end that.
  */
 #ifndef ULP_SRP_TARGET_H
 #define ULP_SRP_TARGET_H
@@ -28,6 +31,7 @@ struct srp_target {
 	pthread_mutex_t lock;           /* of the sessions */
 	pthread_cond_t ended;
 	struct srp_serving *sessions;
+	uint64_t arrivals;              /* of requests */
 	bool stopping;
 };
 
