@@ -252,6 +252,17 @@ static void await_sessions(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/*
+ * The first region of a zone may take seconds: kDAPL connects two endpoints for it. siw's client waits ten for its answer, so
+ * that is done before one may come.
+ */
+static int warm_up(struct server *s)
+{
+	struct ctl c;
+
+	return ctl_make(&c, &s->ia, DAT_QOS_BEST_EFFORT) != 0 ? -1 : ctl_drop(&c);
+}
+
 int dtt_server(const struct dtt_options *o)
 {
 	struct server s = { .o = o, .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -262,6 +273,10 @@ int dtt_server(const struct dtt_options *o)
 
 	if (dtl_ia_open(&s.ia, o->ia) != 0)
 		return -1;
+	if (warm_up(&s) != 0) {
+		dtl_ia_close(&s.ia);
+		return -1;
+	}
 	if (dtl_check(dat_evd_create(s.ia.ia, BACKLOG, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd),
 		      "dat_evd_create") != 0) {
 		dtl_ia_close(&s.ia);
