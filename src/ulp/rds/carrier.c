@@ -16,6 +16,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define IDLE_MS 2000                    /* without a socket */
@@ -29,11 +30,30 @@ static void terminate(int sig)
 	_exit(0);
 }
 
+static void raise_limit(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit((__rlimit_resource_t)resource, &limit);
+}
+
+/* A program's limits are made for a program: the store's file is long, though most of it is never used, and there is a descriptor for each socket. */
+static void raise_limits(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+	raise_limit(RLIMIT_FSIZE);
+	raise_limit(RLIMIT_NOFILE);
+}
+
 /* A carrier from its begin, or a standby that was started for one. Returns true in a process that has to take over. */
 static bool begin(struct rds_node *n, bool is_standby)
 {
 	if (!is_standby && rsp_detach(RDS_LISTEN_FD))
 		_exit(1);
+	raise_limits();
 	if (rds_store_make(is_standby ? RDS_STANDBY_STORE_FD : -1) || rds_node_make_maps(n, is_standby ? RDS_STANDBY_MAPS_FD : -1))
 		_exit(1);
 	rds_message_memory(rds_store_get, rds_store_put);

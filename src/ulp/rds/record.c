@@ -47,6 +47,11 @@ ssize_t rds_take(int sock, struct iovec *iov, int nr, int *ret_fd, int flags, in
 	return n;
 }
 
+bool rds_may_retry(ssize_t error)
+{
+	return error == -EAGAIN || error == -EINTR || error == -ENOMEM || error == -ENOBUFS || error == -ETOOMANYREFS;
+}
+
 void rds_skip(int sock)
 {
 	char none;

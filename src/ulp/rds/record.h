@@ -103,6 +103,8 @@ int rds_pass(int sock, struct iovec *iov, int nr, int fd, int flags);
  * flags as of recvmsg(2), with MSG_TRUNC in *ret_flags for a longer message.
  */
 ssize_t rds_take(int sock, struct iovec *iov, int nr, int *ret_fd, int flags, int *ret_flags);
+/* Returns true for the failure of one of these calls that passes: the same call may succeed later. */
+bool rds_may_retry(ssize_t error);
 /* Removes the message that rds_take() has looked at with MSG_PEEK. */
 void rds_skip(int sock);
 /* A memfd with these octets. Returns it or a negative errno. */

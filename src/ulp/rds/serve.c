@@ -67,6 +67,8 @@ static int set(struct rds_sock *s, const struct rds_request *q)
 		s->monitor = q->value != 0;
 		return 0;
 	case SO_RDS_TRANSPORT:
+		if (q->again && s->transport == (int)q->value)
+			return 0;
 		if (s->bound.family || s->transport != (int)RDS_TRANS_NONE)
 			return -EOPNOTSUPP;
 		if (q->value < 0 || q->value >= RDS_TRANS_COUNT)
@@ -152,7 +154,7 @@ static int answer(struct rds_node *n, struct rds_sock *s, const struct rds_reque
 	case RDS_OP_REGION:
 		return make_region(n, s, q, fd, a);
 	case RDS_OP_FREE_REGION:
-		return rds_region_free(&s->regions, (uint32_t)q->value) ? 0 : -EINVAL;
+		return rds_region_free(&s->regions, (uint32_t)q->value) || q->again ? 0 : -EINVAL;
 	case RDS_OP_MAY_WORK:
 		return may_work(n, s, q);
 	default:

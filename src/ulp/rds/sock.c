@@ -182,7 +182,9 @@ static int take_record(struct rds_sock *s)
 	if (n == -ECONNRESET) /* the program has closed it with arrivals unread; its records are still here */
 		return 0;
 	if (n <= 0)
-		return n ? (int)n : -ENOTCONN;
+		return !n ? -ENOTCONN : rds_may_retry(n) ? -EAGAIN : (int)n;
+	if (flags & MSG_CTRUNC) /* no descriptor is free: the record stays until there is one */
+		return -EAGAIN;
 	if ((size_t)n >= sizeof(r))
 		take_once(s, &r, data, (size_t)n - sizeof(r), fd);
 	rds_skip(s->watch.fd);
@@ -225,7 +227,7 @@ static int give_work(struct rds_sock *s, struct rds_job *j)
 	r = rds_pass(s->watch.fd, &iov, 1, fd, MSG_DONTWAIT);
 	if (fd >= 0)
 		close(fd);
-	return r;
+	return rds_may_retry(r) ? -EAGAIN : r;
 }
 
 /* Gives one record. Returns 0, -EAGAIN if there is no room, or another negative errno. */
@@ -241,7 +243,7 @@ static int give(struct rds_sock *s, const struct rds_record *head, const uint8_t
 	r = rds_pass(s->watch.fd, iov, 2, fd, MSG_DONTWAIT);
 	if (fd >= 0)
 		close(fd);
-	return r;
+	return rds_may_retry(r) ? -EAGAIN : r;
 }
 
 static int give_arrival(struct rds_sock *s, const struct rds_arrival *a)

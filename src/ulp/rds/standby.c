@@ -87,7 +87,7 @@ static void await_end(void)
 
 	for (;;) {
 		n = rds_take(pair_fd, &iov, 1, &fd, 0, &flags);
-		if (n == -EINTR)
+		if (rds_may_retry(n))
 			continue;
 		if (n != sizeof(o))
 			return;
@@ -173,8 +173,8 @@ static void tell(const struct order *o, int fd)
 {
 	struct iovec iov = { (void *)(uintptr_t)o, sizeof(*o) };
 
-	if (pair_fd >= 0)
-		rds_pass(pair_fd, &iov, 1, fd, 0);
+	while (pair_fd >= 0 && rds_may_retry(rds_pass(pair_fd, &iov, 1, fd, 0)))
+		;
 }
 
 void rds_standby_dismiss(void)

@@ -2,10 +2,8 @@
 #include "ulp/rds/store.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define CLASSES 13                      /* slots of 512 octets to 2 MiB */
@@ -33,17 +31,10 @@ static size_t slot_size(unsigned c)
 	return (size_t)SMALLEST << c;
 }
 
-/* The memfd is longer than a limit of file sizes that a user may have for other reasons (ulimit -f); it takes the memory that is used. */
 static int make_memory(void)
 {
-	struct rlimit limit;
 	int fd = memfd_create("rds-store", MFD_CLOEXEC);
 
-	signal(SIGXFSZ, SIG_IGN);
-	if (!getrlimit(RLIMIT_FSIZE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_FSIZE, &limit);
-	}
 	if (fd >= 0 && !ftruncate(fd, WHOLE))
 		return fd;
 	return -errno;
