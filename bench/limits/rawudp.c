@@ -5,6 +5,10 @@
  *	bench-rawudp lat [BYTES] [ROUNDS]    two processes, both polling;
  *	                                     prints half the round trip in us
  *	bench-rawudp blat [BYTES] [ROUNDS]   the same, both blocking
+ *	bench-rawudp acked [BYTES] [ROUNDS]  both polling, and each message is acknowledged by a datagram of
+ *	                                     its own that leaves before the answer: the least that a reliable
+ *	                                     connection can do whose Sends are complete when the answer comes
+ *	bench-rawudp backed [BYTES] [ROUNDS] the same, both blocking
  *	bench-rawudp bw  [BYTES] [SECONDS] [MESSAGE]
  *	                                     UDP_SEGMENT trains of datagrams of
  *	                                     BYTES, from a message of MESSAGE bytes
@@ -56,24 +60,47 @@ static int udp(struct sockaddr_in *addr)
 	return fd;
 }
 
+#define ACK 20 /* BTH, AETH and ICRC (IBTA 9.2, 9.5.1, 9.6) */
+
 struct pings {
 	int fd, flags; /* MSG_DONTWAIT: polling */
 	struct sockaddr_in to;
 	char buf[65536];
 	size_t bytes;
+	bool acked;
 };
 
-static void get(struct pings *p)
+struct latency_way {
+	size_t bytes;
+	int rounds;
+	bool blocks, acked;
+};
+
+static void get_one(struct pings *p)
 {
 	while (recv(p->fd, p->buf, sizeof(p->buf), p->flags) < 0)
 		if (errno != EAGAIN)
 			lim_fail("recv");
 }
 
+static void put_one(struct pings *p, size_t bytes)
+{
+	if (sendto(p->fd, p->buf, bytes, 0, (const struct sockaddr *)&p->to, sizeof(p->to)) < 0)
+		lim_fail("send");
+}
+
+static void get(struct pings *p)
+{
+	if (p->acked)
+		get_one(p);
+	get_one(p);
+}
+
 static void put(struct pings *p)
 {
-	if (sendto(p->fd, p->buf, p->bytes, 0, (const struct sockaddr *)&p->to, sizeof(p->to)) < 0)
-		lim_fail("send");
+	if (p->acked)
+		put_one(p, ACK);
+	put_one(p, p->bytes);
 }
 
 static void ping(void *arg)
@@ -82,24 +109,25 @@ static void ping(void *arg)
 	get(arg);
 }
 
-static int latency(size_t bytes, int rounds, bool block)
+static int latency(const struct latency_way *w)
 {
 	static struct pings client, server;
 	pid_t child;
 
 	client.fd = udp(&server.to);
 	server.fd = udp(&client.to);
-	client.flags = server.flags = block ? 0 : MSG_DONTWAIT;
-	client.bytes = server.bytes = bytes;
+	client.flags = server.flags = w->blocks ? 0 : MSG_DONTWAIT;
+	client.bytes = server.bytes = w->bytes;
+	client.acked = server.acked = w->acked;
 	child = lim_fork();
 	if (child == 0) {
-		for (int i = 0; i < rounds; i++) {
+		for (int i = 0; i < w->rounds; i++) {
 			get(&server);
 			put(&server);
 		}
 		_exit(0);
 	}
-	printf("%.3f\n", lim_median(ping, &client, rounds, 20) / 2);
+	printf("%.3f\n", lim_median(ping, &client, w->rounds, 20) / 2);
 	return lim_join(child);
 }
 
@@ -238,16 +266,17 @@ int main(int argc, char **argv)
 	double seconds = lim_number(argc, argv, 3, 1);
 	struct way w = { 0 };
 
-	if (!strcmp(mode, "lat") || !strcmp(mode, "blat"))
-		return latency(bytes ? bytes : 32, (int)lim_number(argc, argv, 3, 20000) / 20 * 20,
-			       mode[0] == 'b');
+	if (!strcmp(mode, "lat") || !strcmp(mode, "blat") || !strcmp(mode, "acked") || !strcmp(mode, "backed"))
+		return latency(&(struct latency_way){
+			.bytes = bytes ? bytes : 32, .rounds = (int)lim_number(argc, argv, 3, 20000) / 20 * 20,
+			.blocks = mode[0] == 'b', .acked = strstr(mode, "ack") != NULL });
 	w.trains = strcmp(mode, "pps") != 0;
 	w.sums = !strcmp(mode, "sum");
 	w.packet = bytes ? bytes : w.trains ? 4112 : 80;
 	w.message = (size_t)lim_number(argc, argv, 4, w.trains ? 1 << 20 : (double)w.packet);
 	if ((w.sums || !strcmp(mode, "bw") || !w.trains) && w.packet > HEADER + sizeof(uint32_t) && w.packet <= MOST)
 		return stream(&w, seconds);
-	fprintf(stderr, "usage: bench-rawudp lat|blat|pps [BYTES] [ROUNDS|SECONDS]\n"
+	fprintf(stderr, "usage: bench-rawudp lat|blat|acked|backed|pps [BYTES] [ROUNDS|SECONDS]\n"
 			"       bench-rawudp bw|sum [BYTES] [SECONDS] [MESSAGE]\n");
 	return 2;
 }

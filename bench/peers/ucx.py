@@ -32,8 +32,8 @@ def read(text, column):
 
 
 def often(size, latency, tcp):
-    """About a tenth of a second."""
-    n = 20000 if latency else 200000 if int(size) <= 512 else 20000
+    """Some tenths of a second, as the others."""
+    n = 60000 if latency else 600000 if int(size) <= 512 else 60000
     n = n // 8 if int(size) > 8192 else n
     n = n // 4 if int(size) > 131072 else n
     return max(200, n // 8 if tcp else n)
