@@ -32,7 +32,7 @@
 #include <string.h>
 
 #define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
-#define RX_BATCHES 4 /* receive calls in one round */
+#define RX_BATCHES 8 /* receive calls in one round, behind which one acknowledgement covers their messages */
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
 #define SELF_TURNS 4 /* a ring is asked for and opened, a message, its acknowledgement */
@@ -51,16 +51,18 @@ static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 
 static int receive_batches(struct dev_adapter *a, uint64_t now)
 {
+	struct link *l = dev_transport_of(a)->link;
 	int done = 0;
 
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
 		int n = ibp_poll_messages(&a->dev, now);
 
-		dev_transport_of(a)->link->local_news = n > 0;
+		l->local_news = n > 0;
 		n += receive_datagrams(a, now);
 		done += n;
-		/* Large messages of this host take their time, and their senders wait for a response. */
-		if (n < RX_STREAM || ut_now() - now > RX_TIME)
+		/* Large messages of this host take their time, and their senders wait for a response. Trains that the thread
+		 * places come with the first packets of their messages between them, each by itself. */
+		if (n < (l->keep ? 1 : RX_STREAM) || ut_now() - now > RX_TIME)
 			break;
 	}
 	return done;
