@@ -335,6 +335,27 @@ static void thread_does_posted_work(void)
 	CHECK(atomic_load(&kicks_touching) == atomic_load(&kicks_app));
 }
 
+/* A thread that was held up for a tick has left the adapter; so sooner or later it keeps it for some ticks. */
+static void poster_keeps_the_adapter(void)
+{
+	struct eng_qp qp = { .dev = &a->dev };
+	uint32_t before;
+
+	begin("posts in a batch keep the adapter");
+	ut_list_init(&qp.pending);
+	do {
+		while (driver() != DEV_DRIVER_APP)
+			eng_dev_poll(&a->dev, NULL, NULL);
+		before = atomic_load(&a->driver.ticks);
+		while (driver() == DEV_DRIVER_APP && atomic_load(&a->driver.ticks) - before < 4)
+			eng_dev_kick(&a->dev, &qp);
+	} while (driver() != DEV_DRIVER_APP);
+	ut_lock(&a->dev.lock); /* no thread has the queue pair any more */
+	eng_dev_unlock(&a->dev);
+	wait_for_driver(DEV_DRIVER_THREAD);
+	expect_idle();
+}
+
 static void deadlines_are_served(void)
 {
 	begin("deadlines");
@@ -593,6 +614,7 @@ int main(void)
 	make_adapter();
 	thread_does_posted_work();
 	polling_owns_and_returns();
+	poster_keeps_the_adapter();
 	deadlines_are_served();
 	waiter_leads();
 	/* After a cancelled ppoll() the one is blind to locks, and the other mistakes

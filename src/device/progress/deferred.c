@@ -39,6 +39,7 @@ bool dev_coalesce_join(struct dev_adapter *a, struct eng_qp *qp)
 	    !a->machine->coalesce_more(qp))
 		return false;
 	c->posts++;
+	dev_driver_posted(&a->driver, dev_posts_in_batch(c));
 	return true;
 }
 

@@ -10,6 +10,7 @@
 #include "util/sys.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -17,6 +18,7 @@
 #define TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
 #define TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
 #define AWAY_NS 200000ull /* a poller that has not polled for so long looks elsewhere */
+#define HAND_BACK_NS 50000ull /* a thread that posts is waited for so long */
 #define MISSES 3       /* packets found behind a poller's back that make it untrusted */
 #define GOOD_TICKS 64   /* ticks without one until the count of them starts anew */
 #define QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
@@ -285,6 +287,26 @@ static bool is_at_it(const struct dev_driver_state *o, uint64_t now)
 	return o->last_round && now < o->last_round + AWAY_NS;
 }
 
+/*
+ * What the application has posted while the thread had the lock is the work of the application's next call, which
+ * follows soon if it is at it. The thread would copy by system calls, and as long as more is posted than one of its rounds
+ * takes, all further posts would be its own, too. It makes the round if no call has come.
+ */
+static void hand_back(struct dev_adapter *a, bool claimed) UT_RELEASE(a->dev.lock)
+{
+	uint64_t now;
+
+	if (!claimed || !is_at_it(&a->driver, now = ut_now())) {
+		eng_dev_unlock(&a->dev);
+		return;
+	}
+	ut_unlock(&a->dev.lock);
+	for (uint64_t until = now + HAND_BACK_NS; atomic_load(&a->dev.n_pending) && now < until; now = ut_now())
+		sched_yield();
+	if (atomic_load(&a->dev.n_pending))
+		eng_dev_run_pending(&a->dev);
+}
+
 void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 {
 	struct dev_driver_state *o = &a->driver;
@@ -317,7 +339,7 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		return;
 	if (claimed && is_at_it(o, now)) {
 		judge_poller(a, now, false);
-		eng_dev_unlock(&a->dev);
+		hand_back(a, claimed);
 		return;
 	}
 	before = a->dev.counters[ENG_C_rx_pkts];
@@ -330,7 +352,7 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		look_beside(a, now, (uint32_t)(a->dev.counters[ENG_C_rx_pkts] - before));
 	if (claimed)
 		judge_poller(a, now, a->dev.counters[ENG_C_rx_pkts] != before);
-	eng_dev_unlock(&a->dev);
+	hand_back(a, claimed);
 	if (done || !mine)
 		o->idle_wakes = 0;
 	else if (++o->idle_wakes >= DEV_IDLE_WAKES)

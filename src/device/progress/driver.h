@@ -54,9 +54,10 @@
  *   an acknowledgement is       `delayed_ack.since`: the thread serves it at once when it takes the adapter
  *   deferred                    over, and an APP's tick does at the latest.
  *
- * What counts as evidence of polling is progress made by an application thread without posted work.
- * Posting by itself is not: a program that posts and then sleeps in its own poll() on a completion
- * channel needs the background thread at once.
+ * What counts as evidence of polling is a poll, or other progress made by an application thread without posted work.
+ * Posting by itself is not: a program that posts and then sleeps in its own poll() on a completion channel needs the
+ * background thread at once. But an application that drives and posts much without a poll in between, for a millisecond or
+ * more, keeps the adapter.
  *
  * A program that polls memory for the data of a peer's Write, and its queues only now and then, would
  * starve itself under APP: the tick notices packets that no poll has looked for. From then on only being
@@ -98,7 +99,7 @@ struct dev_driver_state {
 	_Atomic int current;   /* enum dev_driver; written under lock */
 	_Atomic int link_fd;   /* -1 before attach; written once, under dev.lock */
 	int ep;                /* the epoll set that has link_fd; written with it */
-	_Atomic bool beat;     /* polled since the last tick */
+	_Atomic bool beat;     /* polled, or posted in a batch, since the last tick */
 	_Atomic uint32_t ticks; /* how many there were */
 	bool watched UT_GUARDED_BY(lock); /* link_fd is armed in the thread's epoll set */
 	bool ticking UT_GUARDED_BY(lock);
@@ -143,11 +144,19 @@ void dev_driver_detach(struct dev_adapter *a);
 
 /* Ends every round: takes the deadline, and sees that a thread is awake for it. dev.lock held. */
 void dev_driver_after(struct dev_adapter *a, enum dev_by by, uint64_t deadline);
-/* An application thread polled and had nothing posted. dev.lock held. */
+/* An application thread polled, or made a round with nothing posted. dev.lock held. */
 void dev_driver_polled(struct dev_adapter *a, uint64_t now);
 /* Its round took so long by itself, posted work or not: that was no time spent elsewhere.
  * dev.lock held. */
 void dev_driver_busy(struct dev_adapter *a, uint64_t ns);
+
+/* An application thread has posted; in_batch: many times since its last poll, which is as good as a poll while it drives: it
+ * fills its queues and comes back to poll them. */
+static inline void dev_driver_posted(struct dev_driver_state *o, bool in_batch)
+{
+	if (in_batch && !atomic_load_explicit(&o->beat, memory_order_relaxed))
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+}
 
 /* So many packets were seen: ends a judgement on the poller. dev.lock held. */
 void dev_driver_judge(struct dev_driver_state *o);

@@ -46,10 +46,12 @@ static bool is_for_posts(struct dev_adapter *a, enum dev_by by) UT_REQUIRES(a->d
 	bool for_posts = by == DEV_BY_APP &&
 		      atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 
-	if (for_posts)
+	if (for_posts) {
 		a->coalescing.posts++;
-	else
+		dev_driver_posted(&a->driver, dev_posts_in_batch(&a->coalescing));
+	} else {
 		dev_posts_end(&a->coalescing);
+	}
 	return for_posts;
 }
 
@@ -82,7 +84,7 @@ static void judge_driver(struct dev_adapter *a, enum dev_by by, uint64_t now, in
 {
 	if (received)
 		dev_driver_received(&a->driver, by, (uint32_t)received);
-	if (by == DEV_BY_APP && !kicked)
+	if (by == DEV_BY_APP && (!kicked || a->dev.poller))
 		dev_driver_polled(a, now);
 	if (by == DEV_BY_APP && done > LONG_ROUND)
 		dev_driver_busy(a, ut_now() - now);
