@@ -5,7 +5,7 @@ import os
 from lib import start
 from .row import BANDWIDTH_SIZES, LATENCY_SIZES, row
 
-SECONDS = "0.2"
+SECONDS = "0.3"
 
 # name, tags, unit, program and words
 SINGLE = [(f"line: {where}, {wait}", "local", "us", f"bench-line {where} {wait} 50000")
@@ -22,6 +22,7 @@ SINGLE += [
     ("TCP, 16 messages a call, 1 socket", "iwarp scale", "msg/s", f"bench-rawtcp many 1 {SECONDS}"),
     ("TCP, 16 messages a call, 1,000 sockets", "iwarp scale", "msg/s", f"bench-rawtcp many 1000 {SECONDS}"),
     ("UDP, blocking", "roce", "us", "bench-rawudp blat 24 10000"),
+    ("UDP, acknowledged, polling", "roce", "us", "bench-rawudp acked 24 20000"),
     ("UDP, a datagram per 64 B", "roce", "msg/s", f"bench-rawudp pps 80 {SECONDS}"),
     ("UDP, GSO and GRO", "roce cpu", "GB/s", f"bench-rawudp bw 4112 {SECONDS}"),
     ("UDP, copied and summed, 64 KiB", "roce cpu", "GB/s", f"bench-rawudp sum 4112 {SECONDS} 65536"),
@@ -32,6 +33,7 @@ ONE_CORE = [
     ("futex, one core", "bench-wake futex 5000"),
     ("eventfd, one core", "bench-wake eventfd 5000"),
     ("line with yield, one core", "bench-line split yield 5000"),
+    ("UDP, acknowledged, one core", "bench-rawudp backed 24 5000"),
 ]
 
 # name, tags, unit, words before the size and after it, sizes, bytes of headers
