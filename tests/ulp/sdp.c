@@ -615,6 +615,110 @@ static void cancel(void)
 	CHECK(*asked_for_data);
 }
 
+/* --- memory that is read or advertised without SinkAvail, and taken back --- */
+
+static uint64_t *taken_back; /* octets that went by Data in place of an advertisement, counted by all clients of stopped() */
+
+static void stopped_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+	struct stream s = { .to_get = MEMORY };
+
+	await(e);
+	run(c, &s);
+	finish(c);
+}
+
+/* The sender takes back what the receiver, which does not look, has not fetched; the rest is sent from elsewhere. */
+static void stopped_client(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_dial(e);
+	struct stream s = { .to_send = MEMORY };
+
+	memory_register(c);
+	for (size_t i = 0; i < MEMORY; i++)
+		memory.out[i] = octet(i, 0);
+	CHECK(sdp_send_from(c, memory.out, MEMORY, memory.out_mr));
+	sdp_send_stop(c);
+	progress(c);
+	mark(e);
+	while (sdp_send_is_busy(c)) {
+		progress(c);
+		if (sdp_send_is_busy(c))
+			sdp_ends_wait_for(c);
+	}
+	s.sent = sdp_send_gone(c);
+	CHECK(s.sent <= MEMORY);
+	*taken_back += MEMORY - s.sent;
+	memset(memory.out, 0xff, MEMORY);
+	run(c, &s);
+	CHECK(sdp_conn_counts(c)->sent == MEMORY);
+	memory_release();
+	finish(c);
+}
+
+static void stopped(void)
+{
+	taken_back = mmap(NULL, sizeof(*taken_back), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(taken_back != MAP_FAILED);
+	for (int i = 0; i < CANCEL_TRIES && !*taken_back; i++)
+		ends_run("an advertisement that is taken back", AF_INET, stopped_server, stopped_client);
+	CHECK(*taken_back);
+}
+
+static void reads_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+	struct stream s = { .to_send = 4 * MEMORY };
+	unsigned direct = 0;
+
+	memory_register(c);
+	run_direct(c, &s, 0, &direct);
+	memory_release();
+	finish(c);
+}
+
+/* Takes one item. Returns how many octets of it came without a copy. */
+static size_t take_item(struct sdp_conn *c, struct stream *s)
+{
+	const uint8_t *at;
+	size_t len;
+	bool oob;
+
+	at = sdp_received(c, &len, &oob);
+	if (!at)
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		CHECK(at[i] == octet(s->got + i, 0));
+	s->got += len;
+	sdp_received_take(c, len);
+	return is_direct(at) ? len : 0;
+}
+
+static void reads_client(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_dial(e);
+	struct stream s = { .to_get = 4 * MEMORY };
+	size_t direct = 0, before;
+
+	memory_register(c);
+	while (s.got < s.to_get) {
+		if (!sdp_is_wanting(c))
+			sdp_want_reads(c, memory.in, MEMORY, memory.in_mr);
+		progress(c);
+		before = s.got;
+		direct += take_item(c, &s);
+		if (s.got == before)
+			sdp_ends_wait_for(c);
+	}
+	sdp_want_no_more(c);
+	while (sdp_is_wanting(c))
+		progress(c);
+	CHECK(direct && !sdp_conn_counts(c)->sink_avail);
+	memory_release();
+	finish(c);
+}
+
 /* --- ends out of order --- */
 
 static void expect_reset(struct sdp_conn *c)
@@ -693,6 +797,8 @@ int main(void)
 	ends_run("one direction ends first", AF_INET, half_server, half_client);
 	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);
 	cancel();
+	stopped();
+	ends_run("octets by Reads to the program's memory", AF_INET, reads_server, reads_client);
 	ends_run("a connection that is aborted", AF_INET, reset_server, abort_client);
 	ends_run_killed("a peer that is killed", AF_INET, killed_server, killed_client);
 	ends_run("no listener", AF_INET, refused_server, refused_client);

@@ -368,6 +368,17 @@ bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const st
 	return true;
 }
 
+void sdp_send_stop(struct sdp_conn *c)
+{
+	c->source.stop = c->source.state != SDP_ADVERT_NONE;
+	c->touched |= c->source.stop;
+}
+
+uint32_t sdp_send_gone(const struct sdp_conn *c)
+{
+	return c->source.done;
+}
+
 bool sdp_conn_takes_writes(const struct sdp_conn *c)
 {
 	return c->out.nr != 0;
@@ -416,6 +427,12 @@ void sdp_want(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr
 	c->wants = c->touched = true;
 	if (!c->end_got && !c->disconnected)
 		c->want = (struct sdp_want){ .at = at, .len = len, .mr = mr };
+}
+
+void sdp_want_reads(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr)
+{
+	sdp_want(c, at, len, mr);
+	c->want.quiet = true;
 }
 
 bool sdp_is_wanting(const struct sdp_conn *c)

@@ -92,6 +92,12 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob);
  */
 bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr);
 bool sdp_send_is_busy(const struct sdp_conn *c);
+/*
+ * Takes back what has not gone of sdp_send_from(). It has ended when sdp_send_is_busy() is false; sdp_send_gone() then says how
+ * many octets the peer has.
+ */
+void sdp_send_stop(struct sdp_conn *c);
+uint32_t sdp_send_gone(const struct sdp_conn *c);
 /* True if sdp_send_from() would send. */
 bool sdp_send_may_begin(const struct sdp_conn *c);
 /* True if the peer has memory advertised: octets go there without waiting for it. */
@@ -111,6 +117,8 @@ void sdp_received_take(struct sdp_conn *c, size_t len);
  * their deregistration and sdp_conn_close(). One at a time.
  */
 void sdp_want(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr);
+/* The same without SinkAvail: octets that the peer advertises are read to this memory, which can be taken back at any time. */
+void sdp_want_reads(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr);
 bool sdp_is_wanting(const struct sdp_conn *c);
 /* Asks for the memory back. sdp_is_wanting() says when it is, and the octets that came meanwhile count. */
 void sdp_want_no_more(struct sdp_conn *c);

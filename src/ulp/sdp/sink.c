@@ -146,7 +146,7 @@ void sdp_sink_end(struct sdp_conn *c)
 
 static bool may_advertise(const struct sdp_conn *c)
 {
-	return c->want.at && !c->want.back && !c->nr_items && !c->sink.open && !c->end_got &&
+	return c->want.at && !c->want.back && !c->want.quiet && !c->nr_items && !c->sink.open && !c->end_got &&
 	       sdp_in_may_advertise(&c->in, c->want.len, c->conf.receive_size - WIRE_SDP_BSDH_LEN,
 				    c->source.state == SDP_ADVERT_SENT || c->source.state == SDP_ADVERT_CANCELLED, c->peer_adverts);
 }

@@ -80,7 +80,7 @@ static int cancel(struct sdp_conn *c)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_SRC_AVAIL_CANCEL };
 
-	if (ulp_now_ms() < c->source.until || !sdp_may_post(c, SDP_FOR_CONTROL))
+	if ((!c->source.stop && ulp_now_ms() < c->source.until) || !sdp_may_post(c, SDP_FOR_CONTROL))
 		return 0;
 	c->source.state = SDP_ADVERT_CANCELLED;
 	c->counts.cancelled++;
@@ -199,9 +199,22 @@ int sdp_source_begin(struct sdp_conn *c, const uint8_t *at, uint32_t len, const 
 	s->at_mr = mr;
 	s->len = len;
 	s->done = 0;
+	s->stop = false;
 	s->state = SDP_ADVERT_READY;
 	c->counts.sent += len;
 	return go_on(c);
+}
+
+/* What the peer has not been told of, or has given back by SendSm, goes back to the program. */
+static void stop(struct sdp_conn *c)
+{
+	struct sdp_source *s = &c->source;
+
+	if (s->writing || (s->state != SDP_ADVERT_READY && s->state != SDP_ADVERT_COPY))
+		return;
+	c->counts.sent -= s->len - s->done;
+	s->state = SDP_ADVERT_NONE;
+	s->stop = false;
 }
 
 int sdp_source_progress(struct sdp_conn *c)
@@ -210,6 +223,8 @@ int sdp_source_progress(struct sdp_conn *c)
 
 	if (r)
 		return r;
+	if (c->source.stop)
+		stop(c);
 	switch (c->source.state) {
 	case SDP_ADVERT_READY:
 		return go_on(c);

@@ -48,6 +48,7 @@ struct sdp_source {
 	const struct ibv_mr *at_mr;
 	uint32_t len, done;     /* how many, and those that the peer has */
 	bool writing;           /* an RDMA Write is under way */
+	bool stop;              /* the program takes the rest back */
 	int64_t until;
 };
 
@@ -57,6 +58,7 @@ struct sdp_want {
 	uint32_t len;
 	const struct ibv_mr *mr;
 	bool back;              /* the program wants it back */
+	bool quiet;             /* the peer is not told */
 };
 
 /* The peer's advertisement. */
