@@ -61,7 +61,7 @@ TARGETS += [
     ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers poller"),
      "blocking primitive, there and back", AT_MOST, 0.2),
 ]
-# Streams: SDP in the program's process, then carried (`dapple run --sdp`), against the kernel's TCP and rsockets.
+# Streams: SDP in the program's process, then carried (`dapple run --sdp`) and in that of an unmodified program (`--sdp-own`), against the kernel's TCP and rsockets.
 TARGETS += [
     ("SDP", "8 B, half of a round trip", at("stream SDP latency", "8"), at("stream TCP latency", "8"), "TCP over loopback", AT_MOST, 0.5),
     ("SDP", "8 B, half of a round trip", at("stream SDP latency", "8"), at("stream rsocket latency", "8"), "rsockets", AT_MOST, 1.5),
@@ -72,9 +72,10 @@ TARGETS += [
 TARGETS += [("SDP", f"{name} bandwidth", at("stream SDP bandwidth", key), at("stream TCP bandwidth", key), "TCP over loopback", AT_LEAST, 1.0)
             for name, key in (("1 B", "1"), ("8 B", "8"), ("64 B", "64"), ("512 B", "512"), ("4 KiB", "4096"), ("16 KiB", "16384"),
                               ("256 KiB", "262144"), ("1 MiB", "1048576"), ("4 MiB", "4194304"))]
-for name, slow, factor in (("8 B", True, 0.5), ("64 KiB", False, 2.0), ("1 MiB", False, 1.0)):
-    TARGETS += [("SDP, carried", f"`rstream -T s` {name}", at(f"rstream SDP {name}"), at(f"rstream TCP {name}"), "TCP over loopback",
-                 AT_MOST if slow else AT_LEAST, factor)]
+for title, way in (("SDP, carried", "SDP"), ("SDP, `--sdp-own`", "SDP own")):
+    for name, slow, factor in (("8 B", True, 0.5), ("64 KiB", False, 2.0), ("1 MiB", False, 1.0)):
+        TARGETS += [(title, f"`rstream -T s` {name}", at(f"rstream {way} {name}"), at(f"rstream TCP {name}"), "TCP over loopback",
+                     AT_MOST if slow else AT_LEAST, factor)]
 # Between two nodes of the soft fabric, which is memory as within a host.
 for what in ("ib_send_lat 8 B", "ib_write_lat 8 B", "ib_read_lat 8 B", "ib_atomic_lat", "ib_send_bw 64 B",
              "ib_send_bw 64 B, 2048 outstanding", "ib_write_bw 64 KiB", "ib_write_bw 1 MiB", "ib_read_bw 64 KiB"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Streams of octets within a host: TCP over loopback, rsockets and SDP, by bench-streams and by Debian's rstream.
 
-bench-streams calls SDP in its own process. rstream is a program of TCP (-T s) that `dapple run --sdp` carries, through the carrier.
+bench-streams calls SDP in its own process. rstream is a program of TCP (-T s) that `dapple run --sdp` carries, through the carrier, and
+--sdp-own in its own process.
 rstream prints Gb/sec and usec/xfer, half of a round trip.
 """
 import os
@@ -59,7 +60,8 @@ def rstream(launcher, flags, size, calls, turns, field):
 
 
 CARRIED = (("TCP", (), ("-T", "s")), ("rsocket", ("run", "--adapter", "roce", "--"), ()),
-           ("SDP", ("run", "--sdp", "--adapter", "roce", "--"), ("-T", "s")))
+           ("SDP", ("run", "--sdp", "--adapter", "roce", "--"), ("-T", "s")),
+           ("SDP own", ("run", "--sdp-own", "--adapter", "roce", "--"), ("-T", "s")))
 
 
 def rows(place):

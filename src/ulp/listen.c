@@ -16,6 +16,8 @@ struct ulp_listener {
 
 static bool begin(struct ulp_listener *l, struct sockaddr *at, unsigned space, int v6only, int backlog)
 {
+	int reuse = 1;
+
 	l->events = rdma_create_event_channel();
 	if (!l->events || fcntl(l->events->fd, F_SETFL, fcntl(l->events->fd, F_GETFL) | O_NONBLOCK) ||
 	    rdma_create_id(l->events, &l->id, NULL, (enum rdma_port_space)space))
@@ -23,6 +25,8 @@ static bool begin(struct ulp_listener *l, struct sockaddr *at, unsigned space, i
 	if (at->sa_family == AF_INET6 && v6only >= 0 &&
 	    rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &v6only, sizeof(v6only)))
 		return false;
+	/* Connections of an earlier listener may still have the port; a listener that waits has it alone. */
+	rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse, sizeof(reuse));
 	if (rdma_bind_addr(l->id, at) || rdma_listen(l->id, backlog))
 		return false;
 	((struct sockaddr_in *)at)->sin_port = rdma_get_src_port(l->id); /* the same place in both families */

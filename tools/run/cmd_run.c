@@ -38,6 +38,8 @@ int run_cmd_run(int argc, char **argv)
 			env.rsockets = true;
 		} else if (strcmp(name, "sdp") == 0) {
 			env.rsockets = env.sdp = true;
+		} else if (strcmp(name, "sdp-own") == 0) {
+			env.rsockets = env.sdp = env.sdp_own = true;
 		} else if (strcmp(name, "rds") == 0) {
 			env.rds = true;
 		} else if (strcmp(name, "share") == 0) {

@@ -21,6 +21,7 @@
 
 #define PRELOAD_NAME "libdapple-preload.so"
 #define RSOCKETS_NAME "libdapple-rsockets.so"
+#define SDP_OWN_NAME "libdapple-sdp-preload.so"
 #define RDS_NAME "librds-preload.so"
 
 struct kind {
@@ -201,9 +202,12 @@ static void set_preloads(const struct run_env *env, const char *libdir, set_fn *
 
 	if (!list)
 		abort();
+	/* Its connections end before the adapters, which the other one ends at _exit(). */
+	if (env->sdp_own)
+		add_preload(&list, libdir, SDP_OWN_NAME);
 	if (env->preload)
 		add_preload(&list, libdir, PRELOAD_NAME);
-	if (env->rsockets)
+	if (env->rsockets && !env->sdp_own)
 		add_preload(&list, libdir, RSOCKETS_NAME);
 	if (env->rds)
 		add_preload(&list, libdir, RDS_NAME);
@@ -304,6 +308,8 @@ int run_cmd_env(int argc, char **argv)
 			env.rsockets = true;
 		} else if (strcmp(name, "sdp") == 0) {
 			env.rsockets = env.sdp = true;
+		} else if (strcmp(name, "sdp-own") == 0) {
+			env.rsockets = env.sdp = env.sdp_own = true;
 		} else if (strcmp(name, "rds") == 0) {
 			env.rds = true;
 		} else if (strcmp(name, "share") == 0) {

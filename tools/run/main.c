@@ -33,6 +33,8 @@ static const struct command commands[] = {
 "                   it, by a preload (see SOCKETS OVER RDMA in dapple(1))\n"
 "  --sdp            the same by SDP, with the rules of LIBSDP_CONFIG_FILE, and for\n"
 "                   stream sockets of family 27 (see SDP in dapple(1))\n"
+"  --sdp-own        the same in the program's own process: faster, but a connection\n"
+"                   ends with the process that made it\n"
 "  --rds            give the program sockets of family 21 (AF_RDS), over TCP (see RDS\n"
 "                   in dapple(1))\n"
 "  --share          replace pages of registered memory by shared ones, so that\n"
@@ -66,7 +68,7 @@ static const struct command commands[] = {
 "\n"
 "Exit status: that of COMMAND; else 0, or 1 if nothing can be captured.\n" },
 	{ "env", run_cmd_env, "print the environment of dapple run for eval",
-"usage: dapple env [--adapter KIND] [--no-preload] [--rsockets | --sdp] [--rds] [--share]\n"
+"usage: dapple env [--adapter KIND] [--no-preload] [--rsockets | --sdp | --sdp-own] [--rds] [--share]\n"
 "\n"
 "Prints the variables that dapple run sets, as shell assignments:\n"
 "\n"

@@ -53,7 +53,8 @@ struct run_env {
 	bool preload;		/* false: libraries only, or --isolate */
 	bool share;		/* --share */
 	bool rsockets;		/* --rsockets or --sdp */
-	bool sdp;		/* --sdp */
+	bool sdp;		/* --sdp, --sdp-own */
+	bool sdp_own;		/* --sdp-own: connections in the program's own process */
 	bool rds;		/* --rds */
 };
 

@@ -40,7 +40,7 @@ bool rsp_is_fresh_tcp(int fd)
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
 
-	if (option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM)
+	if ((rsp_is_inside && rsp_is_inside()) || option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM)
 		return false;
 	return !rsp_real()->getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) && info.tcpi_state == TCP_CLOSE;
 }
@@ -64,26 +64,56 @@ bool rsp_is_sdp(int fd)
 	return option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT) == SDP_MARK;
 }
 
-/* Sends the request and returns the carrier's answer; a carrier that ended meanwhile is replaced. */
-static int ask(const struct rsp_request *q, const int *fds, int nr)
+int (*rsp_serve_here)(const struct rsp_request *q, const int *fds, int nr);
+void (*rsp_expect)(int fd);
+void (*rsp_served_here)(void);
+bool (*rsp_is_inside)(void);
+
+/* Returns 1: it came, or 0. */
+static int read_answer(int sock, int32_t *ret)
+{
+	ssize_t n;
+
+	do {
+		n = recv(sock, ret, sizeof(*ret), 0);
+	} while (n < 0 && errno == EINTR);
+	close(sock);
+	return n == sizeof(*ret);
+}
+
+/* A carrier that ended meanwhile is replaced. */
+int rsp_ask_carrier(const struct rsp_request *q, const int *fds, int nr)
 {
 	int sock, r = 0;
 	int32_t answer;
-	ssize_t n;
 
 	for (int i = 0; i < 2; i++) {
 		sock = rsp_summon();
 		if (sock < 0)
 			return sock;
 		r = rsp_request_send(sock, q, fds, nr);
-		do {
-			n = r ? -1 : recv(sock, &answer, sizeof(answer), 0);
-		} while (!r && n < 0 && errno == EINTR);
-		close(sock);
-		if (n == sizeof(answer))
+		if (r)
+			close(sock);
+		else if (read_answer(sock, &answer))
 			return answer;
 	}
 	return r ? r : -EPIPE;
+}
+
+/* Has the request served, here or by the carrier, and returns the answer. */
+static int ask(const struct rsp_request *q, const int *fds, int nr)
+{
+	int sock = rsp_serve_here && q->way == RSP_WAY_SDP ? rsp_serve_here(q, fds, nr) : -EAGAIN;
+	int32_t answer;
+
+	if (sock == -EAGAIN)
+		return rsp_ask_carrier(q, fds, nr);
+	if (sock < 0)
+		return sock;
+	if (!read_answer(sock, &answer))
+		return -EPIPE;
+	rsp_served_here();
+	return answer;
 }
 
 static int local_of(int fd, struct rsp_addr *ret)
@@ -247,5 +277,7 @@ int rsp_convert_connect(int fd, const struct sockaddr *addr, socklen_t len)
 		return r;
 	}
 	r = replace(fd, sv[0], option(fd, IPPROTO_TCP, TCP_NODELAY));
+	if (!r && rsp_expect)
+		rsp_expect(fd);
 	return r || !q.nowait ? r : -EINPROGRESS;
 }

@@ -3,8 +3,24 @@
 #ifndef ULP_PRELOAD_CONVERT_H
 #define ULP_PRELOAD_CONVERT_H
 
+#include "ulp/preload/request.h"
+
 #include <stdbool.h>
 #include <sys/socket.h>
+
+/*
+ * What the library of `dapple run --sdp-own` adds; they are NULL in that of the carrier alone. The first has a request served in
+ * this process: it returns a socket on which the answer comes, or a negative errno; -EAGAIN: the carrier is to serve it. The
+ * second is told of descriptors that may have a connection in this process.
+ */
+extern int (*rsp_serve_here)(const struct rsp_request *q, const int *fds, int nr);
+extern void (*rsp_expect)(int fd);
+/* True in a thread of the connections: its sockets are as they are. */
+extern bool (*rsp_is_inside)(void);
+/* Called when a request has been served here. */
+extern void (*rsp_served_here)(void);
+/* Sends the request to the carrier and returns its answer. */
+int rsp_ask_carrier(const struct rsp_request *q, const int *fds, int nr);
 
 /* Returns true if the descriptor is a TCP socket that neither listens nor connects. */
 bool rsp_is_fresh_tcp(int fd);

@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * SDP. One thread per connection: octets go from the program's stream into a message that is about to leave, and from
- * a received message to the program's stream, without a copy between. As many as are worth it are advertised: to be fetched
- * by the peer, or in the memory that this end offers the peer to write to.
- */
+/* The way of SDP: listeners and connections. */
 #include "ulp/preload/net.h"
 
-#include "ulp/sdp/conn.h"
-#include "ulp/clock.h"
+#include "ulp/preload/sdp_relay.h"
 #include "ulp/listen.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define NAME_MAX_LEN (INET6_ADDRSTRLEN + 16)
 #define CONNECT_MS 10000
-#define LINGER_MS 10000                 /* a program that has gone gives its peer this long to end */
 
 struct net {
 	struct rsp_net base;
@@ -98,7 +90,7 @@ static struct rsp_net *sdp_way_connect(const struct rsp_request *q, int *ret)
 	rsp_addr_to(&peer, &to);
 	rsp_addr_to(&local, &from);
 	bound = local.port && local.family == peer.family;
-	s->conn = sdp_connect(bound ? (struct sockaddr *)&from : NULL, (struct sockaddr *)&to, &sdp_conf_default,
+	s->conn = sdp_connect(bound ? (struct sockaddr *)&from : NULL, (struct sockaddr *)&to, rsp_sdp_conf,
 			      CONNECT_MS, &err, why);
 	return finish(s, s->conn != NULL, err, ret);
 }
@@ -129,7 +121,7 @@ static int sdp_way_stand(struct rsp_net *n)
 	struct net *s = of(n);
 	char why[ULP_WHY_MAX];
 
-	s->conn = sdp_accept(s->request.id, s->request.data, s->request.len, &sdp_conf_default, CONNECT_MS, why);
+	s->conn = sdp_accept(s->request.id, s->request.data, s->request.len, rsp_sdp_conf, CONNECT_MS, why);
 	s->request.id = NULL;
 	return s->conn ? 0 : -ECONNABORTED;
 }
@@ -171,180 +163,11 @@ static void say(const struct net *s)
 	keep(text);
 }
 
-/* --- octets --- */
-
-struct relay {
-	int un;
-	struct sdp_conn *c;
-	bool up_ended, down_ended;      /* the program's octets; the peer's, and the program knows */
-	bool filled;                    /* the last message has been filled */
-	bool full;                      /* the program's stream takes no more now */
-	bool hung;                      /* the program has closed its end */
-	int64_t until;                  /* for the peer to end, once the program has gone */
-	uint8_t *offered;               /* memory in which the peer writes */
-	struct ibv_mr *mr;
-	uint64_t large, discarded;      /* counts as they were when an offer was last discarded */
-};
-
-/* A peer that has sent much is offered memory for more, until it sends little. */
-static bool may_offer(struct relay *r)
-{
-	const struct sdp_counts *n = sdp_conn_counts(r->c);
-	size_t len;
-	bool oob;
-
-	if (n->discarded != r->discarded) {
-		r->discarded = n->discarded;
-		r->large = n->reads + n->written;
-	}
-	return n->reads + n->written != r->large && !r->full && !sdp_is_wanting(r->c) && !sdp_received(r->c, &len, &oob);
-}
-
-static bool has_memory(struct relay *r)
-{
-	if (!r->offered)
-		r->offered = calloc(1, SDP_STAGE);
-	if (r->offered && !r->mr)
-		r->mr = ibv_reg_mr(sdp_conn_domain(r->c), r->offered, SDP_STAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	return r->mr != NULL;
-}
-
-static void offer(struct relay *r)
-{
-	if (may_offer(r) && has_memory(r))
-		sdp_want(r->c, r->offered, SDP_STAGE, r->mr);
-}
-
-/* The last octet is urgent, if this stream can say so. */
-static ssize_t give_last(int un, const uint8_t *at)
-{
-	ssize_t n = send(un, at, 1, MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL);
-
-	return n < 0 && errno == EOPNOTSUPP ? send(un, at, 1, MSG_DONTWAIT | MSG_NOSIGNAL) : n;
-}
-
-/* Returns true if octets have moved. */
-static bool down(struct relay *r)
-{
-	const uint8_t *at;
-	bool oob, moved = false;
-	size_t len;
-	ssize_t n;
-
-	while (!r->full && (at = sdp_received(r->c, &len, &oob))) {
-		n = oob && len == 1 ? give_last(r->un, at) : send(r->un, at, len - oob, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (n >= 0) {
-			sdp_received_take(r->c, (size_t)n);
-			moved = true;
-		} else if (errno == EAGAIN) {
-			r->full = true;
-		} else if (errno != EINTR) {
-			sdp_abort(r->c);
-			return true;
-		}
-	}
-	if (!r->down_ended && sdp_received_end(r->c)) {
-		r->down_ended = true;
-		shutdown(r->un, SHUT_WR);
-	}
-	return moved;
-}
-
-/* Worth a look only behind a message that the program has filled. */
-static bool is_large(const struct relay *r)
-{
-	int waiting = 0;
-
-	return r->filled && !ioctl(r->un, SIOCINQ, &waiting) && (uint32_t)waiting >= sdp_conf_default.advertise;
-}
-
-/* At the mark the urgent octet is next. Octets in front of it end there, so that a message that was filled has none. */
-static bool at_mark(const struct relay *r)
-{
-	int at = 0;
-
-	return !r->filled && !ioctl(r->un, SIOCATMARK, &at) && at;
-}
-
-static bool up(struct relay *r)
-{
-	bool moved = false, oob;
-	uint8_t *room;
-	size_t len;
-	ssize_t n;
-
-	while (!r->up_ended && (room = sdp_send_room(r->c, is_large(r), &len))) {
-		oob = at_mark(r);
-		n = recv(r->un, room, oob ? 1 : len, MSG_DONTWAIT);
-		if (n < 0 && errno != EINTR)
-			return moved;
-		if (n > 0)
-			sdp_send(r->c, room, (size_t)n, oob);
-		else if (!n)
-			sdp_send_end(r->c);
-		r->up_ended = n == 0;
-		r->filled = n == (ssize_t)len;
-		moved = moved || n >= 0;
-	}
-	return moved;
-}
-
-static void wait_for(struct relay *r)
-{
-	struct pollfd p[1 + SDP_CONN_FDS] = { { .fd = r->un } };
-	size_t len;
-	int ms = sdp_conn_wait(r->c), left;
-
-	if (!r->up_ended && sdp_send_room(r->c, false, &len))
-		p[0].events |= POLLIN;
-	if (r->full)
-		p[0].events |= POLLOUT;
-	if (r->hung && !p[0].events)
-		p[0].fd = -1; /* a hang-up would wake at once */
-	if (r->until) {
-		left = (int)(r->until - ulp_now_ms());
-		ms = left <= 0 ? 0 : ms < 0 || left < ms ? left : ms;
-	}
-	sdp_conn_fds(r->c, p + 1);
-	if (poll(p, 1 + SDP_CONN_FDS, ms) <= 0)
-		return;
-	r->full = r->full && !(p[0].revents & (POLLOUT | POLLHUP | POLLERR));
-	if (p[0].revents & POLLHUP && !r->hung) {
-		r->hung = true;
-		r->until = ulp_now_ms() + LINGER_MS;
-	}
-}
-
-static void copy(struct relay *r)
-{
-	bool moved;
-
-	/* Octets that wait for the program outlive the connection. */
-	while (!sdp_conn_progress(r->c) && !(sdp_is_over(r->c) && r->down_ended)) {
-		moved = down(r);
-		moved = up(r) || moved;
-		offer(r);
-		if (r->until && ulp_now_ms() >= r->until)
-			sdp_abort(r->c);
-		else if (!moved)
-			wait_for(r);
-	}
-}
-
 static void sdp_way_relay(int un, struct rsp_net *n)
 {
-	struct relay r = { .un = un, .c = of(n)->conn };
-	int on = 1;
-
-	/* An urgent octet that comes between a look at the mark and recv() is an ordinary one, and not lost. */
-	setsockopt(un, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
-	copy(&r);
+	sdp_relay(un, of(n)->conn);
 	say(of(n));
-	close(un);
-	if (r.mr)
-		ibv_dereg_mr(r.mr);
 	sdp_way_close(n);
-	free(r.offered);
 }
 
 const struct rsp_net_ops rsp_net_sdp = {

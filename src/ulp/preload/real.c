@@ -25,6 +25,27 @@ static void look_up(void)
 	FIND(recvfrom);
 	FIND(recvmsg);
 	FIND(epoll_ctl);
+	FIND(read);
+	FIND(write);
+	FIND(readv);
+	FIND(writev);
+	FIND(recv);
+	FIND(send);
+	FIND(sendto);
+	FIND(sendmsg);
+	FIND(shutdown);
+	FIND(close);
+	FIND(_exit);
+	FIND(_Exit);
+	FIND(dup2);
+	FIND(dup3);
+	FIND(ioctl);
+	FIND(poll);
+	FIND(ppoll);
+	FIND(select);
+	FIND(pselect);
+	FIND(epoll_wait);
+	FIND(epoll_pwait);
 #undef FIND
 	atomic_store(&known, true);
 }

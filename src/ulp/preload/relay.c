@@ -167,16 +167,40 @@ void rsp_relay(int un, int net, bool rdma)
 	close(un);
 }
 
+void (*rsp_thread_begin)(void);
+
+struct start {
+	void *(*run)(void *);
+	void *arg;
+};
+
+static void *run_thread(void *arg)
+{
+	struct start s = *(struct start *)arg;
+
+	free(arg);
+	if (rsp_thread_begin)
+		rsp_thread_begin();
+	return s.run(s.arg);
+}
+
 int rsp_thread(void *(*run)(void *), void *arg)
 {
+	struct start *s = malloc(sizeof(*s));
 	pthread_attr_t attr;
 	pthread_t thread;
 	int r;
 
+	if (!s)
+		return -ENOMEM;
+	*s = (struct start){ run, arg };
+
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = -pthread_create(&thread, &attr, run, arg);
+	r = -pthread_create(&thread, &attr, run_thread, s);
 	pthread_attr_destroy(&attr);
+	if (r)
+		free(s);
 	return r;
 }

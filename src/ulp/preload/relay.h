@@ -10,6 +10,8 @@
  * the program's close pass through. `rdma` tells an rsocket from a TCP socket. Returns after the end.
  */
 void rsp_relay(int un, int net, bool rdma);
+/* Called at the beginning of each such thread, if not NULL. */
+extern void (*rsp_thread_begin)(void);
 /* Starts a detached thread with a small stack. Returns 0 or a negative errno. */
 int rsp_thread(void *(*run)(void *), void *arg);
 

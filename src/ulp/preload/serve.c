@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #define PORT_WAIT_MS 20
 
 static atomic_uint accepted;
+static atomic_bool ending;
 
 struct arrival {
 	struct rsp_net *net;
@@ -30,6 +32,11 @@ struct arrival {
 unsigned rsp_serve_accepted(void)
 {
 	return atomic_load(&accepted);
+}
+
+void rsp_serve_end_listeners(bool end)
+{
+	atomic_store(&ending, end);
 }
 
 static void answer(int sock, int r)
@@ -177,7 +184,7 @@ static void serve_listen(int sock, const struct rsp_request *q, int fds[2])
 	answer(sock, net ? 0 : r);
 	if (!net)
 		return;
-	while (is_there(q)) {
+	while (!atomic_load(&ending) && is_there(q)) {
 		got = next_of(net, tcp);
 		if (got)
 			arrive(q, got);

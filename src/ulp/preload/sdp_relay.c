@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ulp/preload/sdp_relay.h"
+
+#include "ulp/clock.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINGER_MS 10000                 /* a program that has gone gives its peer this long to end */
+
+const struct sdp_conf *rsp_sdp_conf = &sdp_conf_default;
+struct sdp_relay *(*rsp_sdp_new)(int un, struct sdp_conn *c);
+
+int64_t sdp_relay_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+/* --- octets --- */
+
+/* A peer that has sent much is offered memory for more, until it sends little. */
+static bool may_offer(struct sdp_relay *r)
+{
+	const struct sdp_counts *n = sdp_conn_counts(r->c);
+	size_t len;
+	bool oob;
+
+	if (n->discarded != r->discarded) {
+		r->discarded = n->discarded;
+		r->large = n->reads + n->written;
+	}
+	return n->reads + n->written != r->large && !r->full && !sdp_is_wanting(r->c) && !sdp_received(r->c, &len, &oob);
+}
+
+static bool has_memory(struct sdp_relay *r)
+{
+	if (!r->offered)
+		r->offered = calloc(1, SDP_STAGE);
+	if (r->offered && !r->mr)
+		r->mr = ibv_reg_mr(sdp_conn_domain(r->c), r->offered, SDP_STAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	return r->mr != NULL;
+}
+
+static void offer(struct sdp_relay *r)
+{
+	if (!r->own && may_offer(r) && has_memory(r))
+		sdp_want(r->c, r->offered, SDP_STAGE, r->mr);
+}
+
+/* The last octet is urgent, if this stream can say so. */
+static ssize_t give_last(int un, const uint8_t *at)
+{
+	ssize_t n = send(un, at, 1, MSG_OOB | MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n < 0 && errno == EOPNOTSUPP ? send(un, at, 1, MSG_DONTWAIT | MSG_NOSIGNAL) : n;
+}
+
+/* Returns true if octets have moved. */
+bool sdp_relay_down(struct sdp_relay *r)
+{
+	const uint8_t *at;
+	bool oob, moved = false;
+	size_t len;
+	ssize_t n;
+
+	while (!r->full && (at = sdp_received(r->c, &len, &oob))) {
+		n = r->leaving ? (ssize_t)len : oob && len == 1 ? give_last(r->un, at) : send(r->un, at, len - oob, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n >= 0) {
+			sdp_received_take(r->c, (size_t)n);
+			r->fed = true;
+			moved = true;
+		} else if (errno == EAGAIN) {
+			r->full = true;
+		} else if (errno != EINTR) {
+			sdp_abort(r->c);
+			return true;
+		}
+	}
+	if (!r->down_ended && sdp_received_end(r->c)) {
+		r->down_ended = true;
+		shutdown(r->un, SHUT_WR);
+	}
+	return moved;
+}
+
+/* Worth a look only behind a message that the program has filled. */
+static bool is_large(const struct sdp_relay *r)
+{
+	int waiting = 0;
+
+	return r->filled && !ioctl(r->un, SIOCINQ, &waiting) && (uint32_t)waiting >= sdp_conf_default.advertise;
+}
+
+/* At the mark the urgent octet is next. Octets in front of it end there, so that a message that was filled has none. */
+static bool at_mark(const struct sdp_relay *r)
+{
+	int at = 0;
+
+	return !r->filled && !ioctl(r->un, SIOCATMARK, &at) && at;
+}
+
+static bool up(struct sdp_relay *r)
+{
+	bool moved = false, oob;
+	uint8_t *room;
+	size_t len;
+	ssize_t n;
+
+	while (!r->up_ended && (room = sdp_send_room(r->c, is_large(r), &len))) {
+		oob = at_mark(r);
+		n = recv(r->un, room, oob ? 1 : len, MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN && r->leaving)
+			n = 0;
+		if (n < 0 && errno != EINTR)
+			return moved;
+		if (n > 0)
+			sdp_send(r->c, room, (size_t)n, oob);
+		else if (!n)
+			sdp_send_end(r->c);
+		r->up_ended = n == 0;
+		r->filled = n == (ssize_t)len;
+		moved = moved || n >= 0;
+	}
+	return moved;
+}
+
+/* --- turns --- */
+
+void sdp_relay_release(struct sdp_relay *r)
+{
+	r->leased_ns = 0;
+	if (r->parked)
+		pthread_cond_broadcast(&r->turn);
+}
+
+static bool is_leased(const struct sdp_relay *r)
+{
+	return r->leased_ns && sdp_relay_now_ns() < r->leased_ns;
+}
+
+static void park(struct sdp_relay *r)
+{
+	struct timespec t = { r->leased_ns / 1000000000, r->leased_ns % 1000000000 };
+
+	r->parked = true;
+	if (r->receiving)
+		pthread_cond_wait(&r->turn, &r->lock);
+	else
+		pthread_cond_timedwait(&r->turn, &r->lock, &t);
+	r->parked = false;
+}
+
+static int time_left(const struct sdp_relay *r)
+{
+	int ms = sdp_conn_wait(r->c), left;
+
+	if (!r->until)
+		return ms;
+	left = (int)(r->until - ulp_now_ms());
+	return left <= 0 ? 0 : ms < 0 || left < ms ? left : ms;
+}
+
+/* Sleeps without the lock. */
+static void wait_for(struct sdp_relay *r)
+{
+	struct pollfd p[2 + SDP_CONN_FDS] = { { .fd = r->un }, { r->kick, POLLIN, 0 } };
+	size_t len;
+	int ms = time_left(r), n;
+	uint64_t kicks;
+
+	if (!r->up_ended && sdp_send_room(r->c, false, &len))
+		p[0].events |= POLLIN;
+	if (r->full)
+		p[0].events |= POLLOUT;
+	if (r->hung && !p[0].events)
+		p[0].fd = -1; /* a hang-up would wake at once */
+	sdp_conn_fds(r->c, p + 2);
+	pthread_mutex_unlock(&r->lock);
+	n = poll(p, 2 + SDP_CONN_FDS, ms);
+	if (n > 0 && p[1].revents)
+		(void)!read(r->kick, &kicks, sizeof(kicks));
+	pthread_mutex_lock(&r->lock);
+	if (n <= 0)
+		return;
+	r->full = r->full && !(p[0].revents & (POLLOUT | POLLHUP | POLLERR));
+	if (p[0].revents & POLLHUP && !r->hung) {
+		r->hung = true;
+		r->until = ulp_now_ms() + LINGER_MS;
+	}
+}
+
+static void copy(struct sdp_relay *r)
+{
+	bool moved;
+
+	for (;;) {
+		if (r->receiving || is_leased(r)) {
+			park(r);
+			continue;
+		}
+		/* Octets that wait for the program outlive the connection. */
+		if (sdp_conn_progress(r->c) || (sdp_is_over(r->c) && r->down_ended))
+			return;
+		moved = sdp_relay_down(r);
+		moved = up(r) || moved;
+		offer(r);
+		pthread_cond_broadcast(&r->turn);
+		if (r->until && ulp_now_ms() >= r->until)
+			sdp_abort(r->c);
+		else if (!moved)
+			wait_for(r);
+	}
+}
+
+void sdp_relay_run(struct sdp_relay *r)
+{
+	int on = 1;
+
+	/* An urgent octet that comes between a look at the mark and recv() is an ordinary one, and not lost. */
+	setsockopt(r->un, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
+	pthread_mutex_lock(&r->lock);
+	copy(r);
+	pthread_cond_broadcast(&r->turn);
+	while (r->inside)
+		pthread_cond_wait(&r->turn, &r->lock);
+	r->c = NULL;
+	pthread_mutex_unlock(&r->lock);
+	close(r->un);
+	if (r->mr)
+		ibv_dereg_mr(r->mr);
+	free(r->offered);
+	r->mr = NULL;
+	r->offered = NULL;
+	pthread_mutex_lock(&r->lock);
+	r->own = false;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void sdp_relay(int un, struct sdp_conn *c)
+{
+	struct sdp_relay single = { .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER, .un = un, .c = c, .kick = -1 };
+	struct sdp_relay *r = rsp_sdp_new ? rsp_sdp_new(un, c) : NULL;
+
+	sdp_relay_run(r ? r : &single);
+}
