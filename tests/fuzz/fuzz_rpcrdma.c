@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a peer of RPC over RDMA, or a server behind it, may send: transport headers, calls and replies of NFS. The first
- * byte says which, the second one of a header how long the message may be. A header that is read is written
+ * What a peer of RPC over RDMA, or a program behind it, may send: transport headers, calls and replies of NFS, records of TCP in
+ * pieces of any length. The first byte says which, the second one of a header how long the message may be. A header that is read is written
  * the same; pieces of a call lie side by side in it; parts of a reply make up the whole of it; items lie inside.
  */
 #include "support/check.h"
+#include "ulp/rpcrdma/gateway/record.h"
 #include "ulp/rpcrdma/layout.h"
 #include "ulp/rpcrdma/nfs.h"
 #include "ulp/rpcrdma/private.h"
@@ -105,10 +106,37 @@ static void nfs_reply(const uint8_t *data, size_t size)
 		CHECK(items.nr && items.item[0].at <= size && items.item[0].len == used);
 }
 
+/* Each piece has its place in the mark or in the room of the longest record. */
+static void records(const uint8_t *data, size_t size)
+{
+	static uint8_t room[300];
+	size_t most = 1 + data[0] % 64, want, to;
+	struct rpg_record r;
+	bool in_mark;
+
+	rpg_record_init(&r, sizeof(room));
+	for (size_t at = 1; at < size; at += want) {
+		want = rpg_record_want(&r, &in_mark, &to);
+		CHECK(want && to + want <= (in_mark ? sizeof(r.mark) : sizeof(room)));
+		if (want > most)
+			want = most;
+		if (want > size - at)
+			want = size - at;
+		memcpy((in_mark ? r.mark : room) + to, data + at, want);
+		if (rpg_record_take(&r, want) < 0)
+			return;
+		CHECK(r.len <= sizeof(room));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 3)
 		return 0;
+	if (data[0] >= 240) {
+		records(data + 1, size - 1);
+		return 0;
+	}
 	switch (data[0] % 3) {
 	case 0:
 		header(data + 1, size - 1);
