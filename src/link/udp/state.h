@@ -98,9 +98,6 @@ struct udp_tx {
 	bool used;
 	uint64_t stamp; /* of the last change to it */
 	int tos, ttl;
-	uint8_t peer[16]; /* connected to it, so that the kernel looks up no route for a packet to there */
-	uint32_t peer_scope;
-	bool connected;
 };
 
 /* The rest of a coalesced receive that the caller had no room for. */

@@ -23,8 +23,7 @@
 /* How one call goes out. */
 struct tx_way {
 	struct udp_port *port;
-	int tos, ttl;  /* defaults of the socket */
-	bool straight; /* to the socket's own peer */
+	int tos, ttl; /* defaults of the socket */
 };
 
 struct udp_local *udp_local_find(struct udp_link *u, const uint8_t addr[16])
@@ -60,24 +59,6 @@ void udp_tx_forget(struct udp_link *u, const uint8_t addr[16])
 			tx_close(u, &u->tx[i]);
 }
 
-static bool is_peer(const struct udp_tx *t, const struct ut_flow *f)
-{
-	return t->connected && t->peer_scope == f->scope && !memcmp(t->peer, f->dst, 16);
-}
-
-/* Flows of one source port to several destinations share the socket: it is connected to the first one. */
-static void tx_connect(struct udp_link *u, struct udp_tx *t, const struct ut_flow *f)
-{
-	union ut_sockaddr sa;
-	socklen_t n = ut_ip_to_sockaddr(f->dst, u->host.port, f->scope, &sa);
-
-	if (ut_ip_is_group(f->dst))
-		return;
-	t->connected = UT_SYS(SYS_connect, t->port.at.fd, &sa, n) == 0;
-	memcpy(t->peer, f->dst, 16);
-	t->peer_scope = f->scope;
-}
-
 static void tx_open(struct udp_link *u, struct udp_local *lo, const struct ut_flow *f,
 		    struct udp_tx *t)
 {
@@ -94,7 +75,6 @@ static void tx_open(struct udp_link *u, struct udp_local *lo, const struct ut_fl
 		return;
 	}
 	udp_tx_defaults(fd, ut_ip_is_v4(f->src), t->tos, t->ttl);
-	tx_connect(u, t, f);
 }
 
 static bool tx_matches(const struct udp_tx *t, const struct ut_flow *f)
@@ -140,13 +120,13 @@ static int find_way(struct udp_link *u, const struct ut_flow *f, struct tx_way *
 	if (f->sport && f->sport != u->host.port)
 		t = tx_get(u, f);
 	if (t && t->port.at.fd >= 0) {
-		*ret = (struct tx_way){ &t->port, t->tos, t->ttl, is_peer(t, f) };
+		*ret = (struct tx_way){ &t->port, t->tos, t->ttl };
 		return 0;
 	}
 	lo = udp_local_find(u, f->src);
 	if (!lo)
 		return -EADDRNOTAVAIL;
-	*ret = (struct tx_way){ &lo->main, lo->tos, lo->ttl, false };
+	*ret = (struct tx_way){ &lo->main, lo->tos, lo->ttl };
 	return 0;
 }
 
@@ -222,13 +202,11 @@ static int send_once(struct udp_link *u, const struct ut_flow *f, const struct t
 	_Alignas(struct cmsghdr) char control[192];
 	struct iovec iov = { (void *)data, len };
 	union ut_sockaddr sa;
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control };
+	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1,
+			    .msg_control = control };
 	long r;
 
-	if (!w->straight) {
-		h.msg_name = &sa;
-		h.msg_namelen = ut_ip_to_sockaddr(f->dst, u->host.port, f->scope, &sa);
-	}
+	h.msg_namelen = ut_ip_to_sockaddr(f->dst, u->host.port, f->scope, &sa);
 	fill_control(&h, f, w, len, seg);
 	if (!h.msg_controllen)
 		h.msg_control = NULL;

@@ -4,6 +4,9 @@
  * wanted port is a socket bound to it; a few are kept. A port that cannot be had is remembered, and the member socket
  * sends with its own port; so it does for flows beyond those few, since closing and opening a socket at each change of
  * flow costs more than spreading gains.
+ *
+ * No socket is connected: Linux numbers the IPv4 packets of a connected socket, and the ICRC covers the Identification field
+ * (wire/icrc.h), which is 0 in those of others.
  */
 #ifndef LINK_UDP_TX_H
 #define LINK_UDP_TX_H
