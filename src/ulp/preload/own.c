@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/preload/own.h"
 
+#include "ulp/preload/own_call.h"
 #include "ulp/preload/relay.h"
 #include "ulp/preload/sdp_relay.h"
 #include "ulp/preload/serve.h"
@@ -8,25 +9,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sockios.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SPIN_NS 100000          /* a blocking call polls for so long before it waits at the stream */
-#define LEASE_NS 500000         /* behind a blocking call */
-#define LOOKS 32                /* between looks at the clock, and turns of other threads */
-#define LONGEST (1u << 30)      /* of one advertisement */
-#define TURN_MS 20              /* between looks of a call that sleeps */
-#define FETCH_MS 50          /* with a peer that does not fetch what is advertised */
 #define LEAVE_MS 3000
 
 struct listener {
@@ -39,7 +30,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* lists; above the loc
 static struct sdp_relay *relays;
 static struct listener *listeners;
 static bool moving;             /* those that are left are before_fork()'s */
-static atomic_bool leased;      /* a lease may be in force */
 
 /* --- relays --- */
 
@@ -126,381 +116,19 @@ static struct sdp_relay *find(const struct sockaddr_un *un, socklen_t len, int f
 	return r;
 }
 
-static void wake(struct sdp_relay *r)
-{
-	uint64_t one = 1;
-
-	if (r->parked)
-		sdp_relay_release(r);
-	else
-		(void)!write(r->kick, &one, sizeof(one));
-	r->leased_ns = 0;
-}
-
-/* --- a call of the program --- */
-
-struct call {
-	struct sdp_relay *r;
-	int fd, flags;
-	const struct iovec *iov;
-	int nr;
-	size_t off;             /* in the first of them */
-	size_t left, done;
-	int blocks;             /* -1: not known yet */
-	unsigned looks;
-	int64_t idle_since, longer_ns;
-};
-
-static size_t total(const struct iovec *iov, int nr)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < nr; i++)
-		n += iov[i].iov_len;
-	return n;
-}
-
-/* The rest of the first part that has one. */
-static uint8_t *part(struct call *k, size_t *ret_len)
-{
-	while (k->off == k->iov->iov_len) {
-		k->off = 0;
-		k->iov++;
-		k->nr--;
-	}
-	*ret_len = k->iov->iov_len - k->off;
-	return (uint8_t *)k->iov->iov_base + k->off;
-}
-
-static void advance(struct call *k, size_t n)
-{
-	k->off += n;
-	k->left -= n;
-	k->done += n;
-}
-
-static bool blocks(struct call *k)
-{
-	if (k->blocks < 0)
-		k->blocks = !(k->flags & MSG_DONTWAIT) && !(fcntl(k->fd, F_GETFL) & O_NONBLOCK);
-	return k->blocks;
-}
-
-/* The descriptor is still that of the connection, and nobody else's. */
-static bool is_ours(const struct sdp_relay *r, int fd)
-{
-	struct stat st;
-
-	return r->c && !r->shared && !fstat(fd, &st) && st.st_ino == r->inode && S_ISSOCK(st.st_mode);
-}
-
-/* Takes the lock and the connection. Returns false if the stream is the way, and neither is taken. */
-static bool enter(struct call *k)
-{
-	struct sdp_relay *r = k->r;
-
-	pthread_mutex_lock(&r->lock);
-	if (is_ours(r, k->fd)) {
-		r->inside++;
-		return true;
-	}
-	pthread_mutex_unlock(&r->lock);
-	return false;
-}
-
-static void lease(struct call *k)
-{
-	k->r->leased_ns = sdp_relay_now_ns() + k->longer_ns + LEASE_NS;
-	atomic_store(&leased, true);
-}
-
-/* Whatever is owed to the peer leaves before the connection is let go. Returns the call's end. */
-static bool leave_call(struct call *k, bool ended, ssize_t *ret)
-{
-	struct sdp_relay *r = k->r;
-
-	sdp_conn_poll(r->c);
-	if (ended && (r->leased_ns || blocks(k)))
-		lease(k);
-	else if (!ended)
-		wake(r);
-	if (!--r->inside)
-		pthread_cond_broadcast(&r->turn);
-	pthread_mutex_unlock(&r->lock);
-	*ret = (ssize_t)k->done;
-	return ended;
-}
-
-static void let_others(struct sdp_relay *r)
-{
-	pthread_mutex_unlock(&r->lock);
-	pthread_mutex_lock(&r->lock);
-}
-
-/* Polls. Returns 1 if something came, 0 if another look is worth it, -1 if not: the connection has failed or the time is up. */
-static int look(struct call *k)
-{
-	int r = sdp_conn_poll(k->r->c);
-	int64_t now;
-
-	if (r) {
-		k->idle_since = k->looks = 0;
-		return r < 0 ? -1 : 1;
-	}
-	if (k->looks++ % LOOKS || !blocks(k))
-		return 0;
-	now = sdp_relay_now_ns();
-	if (!k->idle_since) {
-		k->idle_since = now;
-		lease(k);
-	}
-	let_others(k->r);
-	return now - k->idle_since < SPIN_NS + k->longer_ns ? 0 : -1;
-}
-
-/* --- receiving --- */
-
-struct direct {
-	struct ibv_mr *mr;
-	uint8_t *at;
-	size_t len;
-};
-
-static bool take(struct call *k)
-{
-	size_t len, room;
-	bool oob;
-	const uint8_t *from = sdp_received(k->r->c, &len, &oob);
-	uint8_t *to;
-
-	if (!from || oob || !k->left)
-		return false;
-	to = part(k, &room);
-	len = len < room ? len : room;
-	if (from != to)
-		memcpy(to, from, len);
-	advance(k, len);
-	sdp_received_take(k->r->c, len);
-	return true;
-}
-
-static void want(struct call *k, struct direct *d)
-{
-	size_t len;
-	uint8_t *at;
-
-	if (sdp_is_wanting(k->r->c))
-		return;
-	at = part(k, &len);
-	if (len < sdp_conf_stream.advertise)
-		return;
-	if (!d->mr) {
-		*d = (struct direct){ NULL, at, len };
-		d->mr = ibv_reg_mr(sdp_conn_domain(k->r->c), at, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	}
-	if (d->mr && at >= d->at && at + len <= d->at + d->len)
-		sdp_want_reads(k->r->c, at, (uint32_t)(len < LONGEST ? len : LONGEST), d->mr);
-}
-
-/* A Read that is under way ends soon; its octets count. */
-static void take_back(struct call *k, struct direct *d)
-{
-	if (!d->mr)
-		return;
-	sdp_want_no_more(k->r->c);
-	while (sdp_is_wanting(k->r->c) && sdp_conn_poll(k->r->c) >= 0)
-		;
-	while (take(k))
-		;
-	ibv_dereg_mr(d->mr);
-}
-
-static bool stream_is_empty(struct sdp_relay *r)
-{
-	int n = 1;
-
-	if (r->fed && !ioctl(r->un, SIOCOUTQ, &n) && !n)
-		r->fed = false;
-	return !r->fed;
-}
-
-/*
- * Takes what the stream has, so that the next octets may come directly. Returns true if it is empty. One call, which stops in front
- * of an urgent octet; the kernel's, not the library's, which comes here.
- */
-static bool drain_stream(struct call *k)
-{
-	size_t len;
-	uint8_t *at;
-	long n;
-
-	if (stream_is_empty(k->r))
-		return true;
-	at = part(k, &len);
-	n = syscall(SYS_recvfrom, k->fd, at, len, MSG_DONTWAIT, NULL, NULL);
-	if (n > 0)
-		advance(k, (size_t)n);
-	return stream_is_empty(k->r);
-}
-
-static bool is_enough(const struct call *k)
-{
-	return !k->left || (k->done && !(k->flags & MSG_WAITALL));
-}
-
-static void receive_now(struct call *k)
-{
-	struct direct d = { NULL };
-	const uint8_t *at;
-	size_t len;
-	bool oob;
-	int r = 0;
-
-	do {
-		while (take(k))
-			;
-		at = sdp_received(k->r->c, &len, &oob);
-		if (is_enough(k) || at || sdp_received_end(k->r->c))
-			break;
-		if (k->left >= sdp_conf_stream.advertise && blocks(k))
-			want(k, &d);
-		r = look(k);
-	} while (r > 0 || (!r && blocks(k)));
-	take_back(k, &d);
-}
-
-#define RECEIVE_FLAGS (MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC)
-
-static bool receive(struct sdp_relay *r, int fd, const struct iovec *iov, int nr, int flags, ssize_t *ret)
-{
-	struct call k = { .r = r, .fd = fd, .flags = flags, .iov = iov, .nr = nr, .left = total(iov, nr), .blocks = -1 };
-
-	*ret = 0;
-	if (!k.left || !enter(&k))
-		return false;
-	if (flags & ~RECEIVE_FLAGS) {
-		sdp_conn_poll(r->c);
-		sdp_relay_down(r);
-	} else if (drain_stream(&k) && !is_enough(&k)) {
-		r->receiving++;
-		receive_now(&k);
-		if (!--r->receiving && r->parked)
-			pthread_cond_broadcast(&r->turn);
-	}
-	return leave_call(&k, is_enough(&k) && k.done, ret);
-}
-
-/* --- sending --- */
-
-/* The relay goes on meanwhile. */
-static void sleep_a_turn(struct call *k)
-{
-	struct sdp_relay *r = k->r;
-	int64_t until = sdp_relay_now_ns() + TURN_MS * (int64_t)1000000;
-	struct timespec t = { until / 1000000000, until % 1000000000 };
-
-	wake(r);
-	pthread_cond_timedwait(&r->turn, &r->lock, &t);
-}
-
-/*
- * Returns how many octets went: fewer than len if the peer's program does not receive; 0: none can go so. The memory is given back
- * after a while, so that signals and time-outs of the program are the stream's.
- */
-static size_t send_direct(struct call *k, uint8_t *at, uint32_t len)
-{
-	struct sdp_conn *c = k->r->c;
-	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(c), at, len, IBV_ACCESS_REMOTE_READ);
-	bool began = mr && sdp_send_from(c, at, len, mr), sleeps = false;
-	int64_t until = sdp_relay_now_ns() + FETCH_MS * (int64_t)1000000;
-
-	k->longer_ns = len;
-	while (began && sdp_send_is_busy(c) && !sdp_conn_failed(c)) {
-		if (!sleeps) {
-			sleeps = look(k) < 0;
-			continue;
-		}
-		if (sdp_relay_now_ns() >= until)
-			sdp_send_stop(c);
-		sleep_a_turn(k);
-	}
-	k->longer_ns = 0;
-	if (mr)
-		ibv_dereg_mr(mr);
-	return began && !sdp_conn_failed(c) ? sdp_send_gone(c) : 0;
-}
-
-/* Copies to room of the connection. Returns how many octets went. */
-static size_t send_copied(struct call *k, bool large)
-{
-	size_t room_len, len, gone = 0;
-	uint8_t *room = sdp_send_room(k->r->c, large, &room_len), *from;
-
-	while (room && k->left && gone < room_len) {
-		from = part(k, &len);
-		len = len < room_len - gone ? len : room_len - gone;
-		memcpy(room + gone, from, len);
-		advance(k, len);
-		gone += len;
-	}
-	if (gone)
-		sdp_send(k->r->c, room, gone, false);
-	return gone;
-}
-
-/* Returns false if the rest is the stream's. */
-static bool send_some(struct call *k)
-{
-	size_t len;
-	uint8_t *at = part(k, &len);
-	bool large = k->left >= sdp_conf_stream.advertise && sdp_send_may_begin(k->r->c);
-	uint32_t n = (uint32_t)(len < LONGEST ? len : LONGEST), gone;
-
-	if (large && len >= sdp_conf_stream.advertise && blocks(k)) {
-		gone = (uint32_t)send_direct(k, at, n);
-		advance(k, gone);
-		return gone == n;
-	}
-	return send_copied(k, large) || look(k) > 0 || (blocks(k) && !sdp_conn_failed(k->r->c) && (!k->idle_since ||
-	       sdp_relay_now_ns() - k->idle_since < SPIN_NS));
-}
-
-/* Octets that the program has left in the stream, by whatever call, go first. */
-static bool may_send(struct sdp_relay *r)
-{
-	int waiting = 1;
-
-	return !r->up_ended && !r->hung && !ioctl(r->un, SIOCINQ, &waiting) && !waiting;
-}
-
-#define SEND_FLAGS (MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_WAITALL)
-
-static bool send_octets(struct sdp_relay *r, int fd, const struct iovec *iov, int nr, int flags, ssize_t *ret)
-{
-	struct call k = { .r = r, .fd = fd, .flags = flags, .iov = iov, .nr = nr, .left = total(iov, nr), .blocks = -1 };
-
-	*ret = 0;
-	if (!k.left || (flags & ~SEND_FLAGS) || !enter(&k))
-		return false;
-	if (may_send(r))
-		while (k.left && send_some(&k))
-			;
-	return leave_call(&k, !k.left || (k.done && !blocks(&k)), ret);
-}
-
-/* --- all of them --- */
+/* --- turns and ends --- */
 
 static void share(struct sdp_relay *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->shared = true;
-	wake(r);
+	rsp_own_wake(r);
 	pthread_mutex_unlock(&r->lock);
 }
 
 static void release(void)
 {
-	if (!atomic_exchange(&leased, false))
+	if (!atomic_exchange(&rsp_own_leased, false))
 		return;
 	pthread_mutex_lock(&lock);
 	for (struct sdp_relay *r = relays; r; r = r->next) {
@@ -538,7 +166,7 @@ static void await_end(struct sdp_relay *r, int64_t until_ns)
 	pthread_mutex_lock(&r->lock);
 	if (r->c && !r->shared) {
 		r->leaving = true;
-		wake(r);
+		rsp_own_wake(r);
 		while (r->c && !pthread_cond_timedwait(&r->turn, &r->lock, &t))
 			;
 	}
@@ -670,7 +298,7 @@ __attribute__((visibility("default")))
 const struct rsp_own *rsp_own(void (*begin_thread)(void))
 {
 	static const struct rsp_own own = {
-		.serve = serve, .find = find, .receive = receive, .send = send_octets, .share = share, .leased = &leased, .release = release,
+		.serve = serve, .find = find, .receive = rsp_own_receive, .send = rsp_own_send, .share = share, .leased = &rsp_own_leased, .release = release,
 		.before_fork = before_fork, .next_listener = next_listener, .in_child = in_child, .leave = leave,
 	};
 
