@@ -91,12 +91,18 @@ static struct dpr_ep *event_ep(const DAT_EVENT *ev)
 	return dpr_ep_of(ev->event_data.dto_completion_event_data.ep_handle);
 }
 
-static bool kept_back(struct dpr_evd *e, struct dpr_ep *ep) UT_REQUIRES(e->lock)
+/* An event of the endpoint is among the first n that were put aside. */
+static bool is_among(const struct dpr_evd *e, unsigned int n, const struct dpr_ep *ep) UT_REQUIRES(e->lock)
 {
-	for (unsigned int i = 0; i < e->nearly; i++)
+	for (unsigned int i = 0; i < n; i++)
 		if (e->early[i].ep == ep)
 			return true;
 	return false;
+}
+
+static bool kept_back(struct dpr_evd *e, struct dpr_ep *ep) UT_REQUIRES(e->lock)
+{
+	return is_among(e, e->nearly, ep);
 }
 
 /* Returns true if the event was put aside because ESTABLISHED of its endpoint is not queued yet. */
@@ -127,6 +133,7 @@ static bool put_aside(struct dpr_evd *e, const DAT_EVENT *ev, bool notify) UT_RE
 	return true;
 }
 
+/* ESTABLISHED may be queued at any moment: behind an event that stays, those of its endpoint stay, too. */
 static unsigned int release_early(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock)
 {
 	unsigned int kept = 0, out = 0;
@@ -135,7 +142,7 @@ static unsigned int release_early(struct dpr_evd *e, bool *notified) UT_REQUIRES
 		struct dpr_early *x = &e->early[i];
 		DAT_EVENT *slot = NULL;
 
-		if (!atomic_load_explicit(&x->ep->early, memory_order_acquire))
+		if (!atomic_load_explicit(&x->ep->early, memory_order_acquire) && !is_among(e, kept, x->ep))
 			slot = dpr_evring_slot(&e->ring);
 		if (!slot) {
 			e->early[kept++] = *x;
