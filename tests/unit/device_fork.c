@@ -229,6 +229,11 @@ int main(void)
 	SKIP("ThreadSanitizer does not follow the fork of a process with threads");
 #endif
 	forks();
+#ifdef __SANITIZE_ADDRESS__
+	/* Its allocator has locks of its own; one that another thread has at a fork stays locked in the child. */
+	(void)fork_amid_threads;
+#else
 	fork_amid_threads();
+#endif
 	return 0;
 }
