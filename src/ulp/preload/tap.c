@@ -243,50 +243,40 @@ static void skip(struct msghdr *msg, struct iovec parts[PARTS], size_t n)
 	msg->msg_iov = parts;
 }
 
-bool rsp_tap_receive(int fd, const struct msghdr *msg, int flags, ssize_t *ret)
+/* The connection's part of a call, then the stream's. Returns as rsp_tap_receive(). */
+static bool pass(struct sdp_relay *r, int fd, const struct msghdr *msg, int flags, bool sends, ssize_t *ret)
 {
-	struct sdp_relay *r = msg->msg_iovlen <= PARTS ? find(fd) : NULL;
+	const struct rsp_own *o = atomic_load(&own);
 	struct iovec parts[PARTS];
 	struct msghdr rest = *msg;
 	bool ended;
 	ssize_t n;
 
-	if (!r)
-		return false;
 	inside = true;
-	ended = atomic_load(&own)->receive(r, fd, msg->msg_iov, (int)msg->msg_iovlen, flags, ret);
+	ended = (sends ? o->send : o->receive)(r, fd, msg->msg_iov, (int)msg->msg_iovlen, flags, ret);
 	inside = false;
 	if (ended)
 		return true;
 	if (!*ret)
 		return false;
 	skip(&rest, parts, (size_t)*ret);
-	n = rsp_real()->recvmsg(fd, &rest, flags);
+	n = sends ? rsp_real()->sendmsg(fd, &rest, flags) : rsp_real()->recvmsg(fd, &rest, flags);
 	*ret += n > 0 ? n : 0;
 	return true;
+}
+
+bool rsp_tap_receive(int fd, const struct msghdr *msg, int flags, ssize_t *ret)
+{
+	struct sdp_relay *r = msg->msg_iovlen <= PARTS ? find(fd) : NULL;
+
+	return r && pass(r, fd, msg, flags, false, ret);
 }
 
 bool rsp_tap_send(int fd, const struct msghdr *msg, int flags, ssize_t *ret)
 {
 	struct sdp_relay *r = msg->msg_iovlen <= PARTS && !msg->msg_controllen ? find(fd) : NULL;
-	struct iovec parts[PARTS];
-	struct msghdr rest = *msg;
-	bool ended;
-	ssize_t n;
 
-	if (!r)
-		return false;
-	inside = true;
-	ended = atomic_load(&own)->send(r, fd, msg->msg_iov, (int)msg->msg_iovlen, flags, ret);
-	inside = false;
-	if (ended)
-		return true;
-	if (!*ret)
-		return false;
-	skip(&rest, parts, (size_t)*ret);
-	n = rsp_real()->sendmsg(fd, &rest, flags);
-	*ret += n > 0 ? n : 0;
-	return true;
+	return r && pass(r, fd, msg, flags, true, ret);
 }
 
 void rsp_tap_release(const void *caller)
