@@ -3,10 +3,15 @@
 
 #include <time.h>
 
-int64_t ulp_now_ms(void)
+int64_t ulp_now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
+}
+
+int64_t ulp_now_ms(void)
+{
+	return ulp_now_ns() / 1000000;
 }

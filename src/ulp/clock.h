@@ -7,5 +7,6 @@
 
 /* CLOCK_MONOTONIC. */
 int64_t ulp_now_ms(void);
+int64_t ulp_now_ns(void);
 
 #endif

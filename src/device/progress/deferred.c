@@ -38,8 +38,7 @@ bool dev_coalesce_join(struct dev_adapter *a, struct eng_qp *qp)
 	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) ||
 	    !a->machine->coalesce_more(qp))
 		return false;
-	c->posts++;
-	dev_driver_posted(&a->driver, dev_posts_in_batch(c));
+	dev_posts_count(c, &a->driver);
 	return true;
 }
 

@@ -61,6 +61,15 @@ static inline bool dev_posts_in_batch(const struct dev_coalescing *c)
 	return c->posts > DEV_POSTS_BATCH;
 }
 
+/* An application thread has posted. A batch is as good as a poll while it drives: it fills its queues and comes back to poll
+ * them. */
+static inline void dev_posts_count(struct dev_coalescing *c, struct dev_driver_state *o)
+{
+	c->posts++;
+	if (dev_posts_in_batch(c) && !atomic_load_explicit(&o->beat, memory_order_relaxed))
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+}
+
 /* --- acknowledgements --- */
 
 #define DEV_DEFER_NS 50000ull /* a deferred acknowledgement waits so long for the application's next call */

@@ -150,14 +150,6 @@ void dev_driver_polled(struct dev_adapter *a, uint64_t now);
  * dev.lock held. */
 void dev_driver_busy(struct dev_adapter *a, uint64_t ns);
 
-/* An application thread has posted; in_batch: many times since its last poll, which is as good as a poll while it drives: it
- * fills its queues and comes back to poll them. */
-static inline void dev_driver_posted(struct dev_driver_state *o, bool in_batch)
-{
-	if (in_batch && !atomic_load_explicit(&o->beat, memory_order_relaxed))
-		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
-}
-
 /* So many packets were seen: ends a judgement on the poller. dev.lock held. */
 void dev_driver_judge(struct dev_driver_state *o);
 

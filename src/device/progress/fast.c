@@ -115,8 +115,7 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 		r = post_after_acks(a, qp);
 	if (r != PROTO_SENT)
 		return r == PROTO_EXECUTED;
-	a->coalescing.posts++;
-	dev_driver_posted(&a->driver, dev_posts_in_batch(&a->coalescing));
+	dev_posts_count(&a->coalescing, &a->driver);
 	a->rounds.without++;
 	if (a->delayed_ack.by_fast)
 		note_acks(a, true);

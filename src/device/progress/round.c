@@ -46,12 +46,10 @@ static bool is_for_posts(struct dev_adapter *a, enum dev_by by) UT_REQUIRES(a->d
 	bool for_posts = by == DEV_BY_APP &&
 		      atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 
-	if (for_posts) {
-		a->coalescing.posts++;
-		dev_driver_posted(&a->driver, dev_posts_in_batch(&a->coalescing));
-	} else {
+	if (for_posts)
+		dev_posts_count(&a->coalescing, &a->driver);
+	else
 		dev_posts_end(&a->coalescing);
-	}
 	return for_posts;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/preload/own.h"
 
+#include "ulp/clock.h"
 #include "ulp/preload/own_call.h"
 #include "ulp/preload/relay.h"
 #include "ulp/preload/sdp_relay.h"
@@ -175,7 +176,7 @@ static void await_end(struct sdp_relay *r, int64_t until_ns)
 
 static void leave(void)
 {
-	int64_t until = sdp_relay_now_ns() + LEAVE_MS * (int64_t)1000000;
+	int64_t until = ulp_now_ns() + LEAVE_MS * (int64_t)1000000;
 	struct sdp_relay *r;
 
 	pthread_mutex_lock(&lock);

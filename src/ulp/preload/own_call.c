@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/preload/own_call.h"
 
+#include "ulp/clock.h"
 #include "ulp/preload/sdp_relay.h"
 #include "ulp/sdp/stream.h"
 
@@ -81,7 +82,7 @@ static bool blocks(struct call *k)
 	return k->blocks;
 }
 
-/* The descriptor is still that of the connection, and nobody else's. */
+/* The descriptor is still that of the connection, and this process has it alone. */
 static bool is_ours(const struct sdp_relay *r, int fd)
 {
 	struct stat st;
@@ -105,7 +106,7 @@ static bool enter(struct call *k)
 
 static void lease(struct call *k)
 {
-	k->r->leased_ns = sdp_relay_now_ns() + k->longer_ns + LEASE_NS;
+	k->r->leased_ns = ulp_now_ns() + k->longer_ns + LEASE_NS;
 	atomic_store(&rsp_own_leased, true);
 }
 
@@ -144,7 +145,7 @@ static int look(struct call *k)
 	}
 	if (k->looks++ % LOOKS || !blocks(k))
 		return 0;
-	now = sdp_relay_now_ns();
+	now = ulp_now_ns();
 	if (!k->idle_since) {
 		k->idle_since = now;
 		lease(k);
@@ -291,7 +292,7 @@ bool rsp_own_receive(struct sdp_relay *r, int fd, const struct iovec *iov, int n
 static void sleep_a_turn(struct call *k)
 {
 	struct sdp_relay *r = k->r;
-	int64_t until = sdp_relay_now_ns() + TURN_MS * (int64_t)1000000;
+	int64_t until = ulp_now_ns() + TURN_MS * (int64_t)1000000;
 	struct timespec t = { until / 1000000000, until % 1000000000 };
 
 	rsp_own_wake(r);
@@ -307,7 +308,7 @@ static size_t send_direct(struct call *k, uint8_t *at, uint32_t len)
 	struct sdp_conn *c = k->r->c;
 	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(c), at, len, IBV_ACCESS_REMOTE_READ);
 	bool began = mr && sdp_send_from(c, at, len, mr), sleeps = false;
-	int64_t until = sdp_relay_now_ns() + FETCH_MS * (int64_t)1000000;
+	int64_t until = ulp_now_ns() + FETCH_MS * (int64_t)1000000;
 
 	k->longer_ns = len;
 	while (began && sdp_send_is_busy(c) && !sdp_conn_failed(c)) {
@@ -315,7 +316,7 @@ static size_t send_direct(struct call *k, uint8_t *at, uint32_t len)
 			sleeps = look(k) < 0;
 			continue;
 		}
-		if (sdp_relay_now_ns() >= until)
+		if (ulp_now_ns() >= until)
 			sdp_send_stop(c);
 		sleep_a_turn(k);
 	}
@@ -357,7 +358,7 @@ static bool send_some(struct call *k)
 		return gone == n;
 	}
 	return send_copied(k, large) || look(k) > 0 || (blocks(k) && !sdp_conn_failed(k->r->c) && (!k->idle_since ||
-	       sdp_relay_now_ns() - k->idle_since < SPIN_NS));
+	       ulp_now_ns() - k->idle_since < SPIN_NS));
 }
 
 /* Octets that the program has left in the stream, by whatever call, go first. */

@@ -16,14 +16,6 @@
 const struct sdp_conf *rsp_sdp_conf = &sdp_conf_default;
 struct sdp_relay *(*rsp_sdp_new)(int un, struct sdp_conn *c);
 
-int64_t sdp_relay_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
-}
-
 /* --- octets --- */
 
 /* A peer that has sent much is offered memory for more, until it sends little. */
@@ -143,7 +135,7 @@ void sdp_relay_release(struct sdp_relay *r)
 
 static bool is_leased(const struct sdp_relay *r)
 {
-	return r->leased_ns && sdp_relay_now_ns() < r->leased_ns;
+	return r->leased_ns && ulp_now_ns() < r->leased_ns;
 }
 
 static void park(struct sdp_relay *r)

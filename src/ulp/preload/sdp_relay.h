@@ -58,7 +58,6 @@ extern struct sdp_relay *(*rsp_sdp_new)(int un, struct sdp_conn *c);
 
 /* The rest needs the lock. */
 
-int64_t sdp_relay_now_ns(void);
 /* Gives the program's stream what has been received. Returns true if octets have moved. */
 bool sdp_relay_down(struct sdp_relay *r);
 /* Lets the thread have its turn, at once. */

@@ -75,7 +75,7 @@ static bool is_inside(void)
 	return inside;
 }
 
-/* What is buffered counts as sent. */
+/* Buffered octets count as sent. */
 static void at_exit(void)
 {
 	fflush(NULL);

@@ -3,7 +3,7 @@
  * Memory of the carrier that outlives its process: a memfd that the owner of the connections and its standby have mapped.
  *
  *   sockets[], connections[]    rows with two copies of a state: the one not in force is written, then put in force by one store
- *   slots of 512, 1024, ... 2 MiB octets, for messages and works; what is in use, their first word says (ulp/rds/keep.h)
+ *   slots of 512, 1024, ... 2 MiB octets, for messages and works; the first word of a slot says whether it is in use (ulp/rds/keep.h)
  *
  * The owner alone writes. Its lists of free slots are its own: the next owner makes them anew. One slot names another by its
  * place, as processes have the memory at different addresses.

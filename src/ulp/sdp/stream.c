@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/sdp/stream.h"
 
+#include "ulp/clock.h"
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include <infiniband/verbs.h>
 
@@ -22,21 +22,13 @@ void sdp_stream_begin(struct sdp_stream *s, struct sdp_conn *c, const struct sdp
 
 /* --- waiting --- */
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
-}
-
 static bool spins(struct sdp_stream *s)
 {
 	if (++s->looks % LOOKS)
 		return true;
 	if (!s->idle_since)
-		s->idle_since = now_ns();
-	return now_ns() - s->idle_since < s->spin_ns + s->under_way * COPY_NS;
+		s->idle_since = ulp_now_ns();
+	return ulp_now_ns() - s->idle_since < s->spin_ns + s->under_way * COPY_NS;
 }
 
 /* Something came, or the thread has slept: the next wait begins by polling. */
