@@ -28,12 +28,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NOBODY 65534
 #define NAMES 64
 #define MESSAGES 2000u /* at least; until the attacker has made ROUNDS */
-#define QUIET 50u     /* messages before the attack */
 #define ROUNDS 50u
 #define SIZE 8192u
 
@@ -44,6 +44,7 @@ static struct shared {
 	atomic_uint rounds, refused, mails, datagrams;
 	atomic_bool stop, stopped, holding;
 	uint32_t qpn[2];
+	ino_t passed; /* the socket whose descriptors the attacker passes */
 } *shared;
 static int go[2]; /* a byte starts the attacker */
 
@@ -218,11 +219,10 @@ static void noise(uint8_t *p, size_t n)
 	}
 }
 
-static void attack_mail(const struct name *v, int n)
+static void attack_mail(int fd, const struct name *v, int n)
 {
 	static const size_t sizes[] = { 0, 1, 47, sizeof(struct host_message), 100, 4096, 66000 };
 	static uint8_t junk[66000];
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	for (int i = 0; i < n; i++) {
 		for (size_t k = 0; k < sizeof(sizes) / sizeof(*sizes); k++) {
@@ -231,7 +231,6 @@ static void attack_mail(const struct name *v, int n)
 		}
 		forge_mail(fd, &v[i], slot_of_name(&v[!i]));
 	}
-	close(fd);
 }
 
 static void attack_udp(void)
@@ -268,12 +267,15 @@ static void attack_udp(void)
 
 static int attacker(void *arg)
 {
+	int n, mail = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	static struct name v[NAMES];
+	struct stat st;
 	char c;
-	int n;
 
 	close(go[1]);
 	become_nobody();
+	CF_OK(fstat(mail, &st));
+	shared->passed = st.st_ino;
 	if (read(go[0], &c, 1) != 1)
 		return 1;
 	n = find_mailboxes(v);
@@ -282,7 +284,7 @@ static int attacker(void *arg)
 	while (!shared->stop) {
 		bind_names(v, n);
 		bind_port();
-		attack_mail(v, n);
+		attack_mail(mail, v, n);
 		attack_udp();
 		shared->rounds++;
 	}
@@ -292,26 +294,30 @@ static int attacker(void *arg)
 
 /* --- the victims --- */
 
-static int descriptors(void)
+/* The attacker's, among the descriptors of this process. */
+static int passed_descriptors(void)
 {
 	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+	struct stat st;
 	int n = 0;
 
 	CF_TRUE(d);
-	while (readdir(d))
-		n++;
+	while ((e = readdir(d)))
+		n += !fstatat(dirfd(d), e->d_name, &st, 0) && S_ISSOCK(st.st_mode) &&
+		     st.st_ino == shared->passed;
 	closedir(d);
 	return n;
 }
 
-/* The link has a lock now and then, passed descriptors would stay. */
-static void await_descriptors(int want)
+/* Each has some for as long as it reads its mail: those that it keeps would stay. */
+static void await_none_passed(void)
 {
 	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
 
-	while (descriptors() != want && cf_ns() < end)
+	while (passed_descriptors() && cf_ns() < end)
 		sched_yield();
-	CF_EQ(descriptors(), want);
+	CF_EQ(passed_descriptors(), 0);
 }
 
 /* Message k of a side. Both send and receive; the first one's word ends it. */
@@ -350,7 +356,6 @@ static void victim(struct cf_party *p)
 	struct cf_opt o = cf_opt();
 	struct cf_side s;
 	uint32_t k = 0;
-	int fds;
 
 	o.len = 4 * SIZE;
 	cf_side(&s, &o);
@@ -358,18 +363,15 @@ static void victim(struct cf_party *p)
 	shared->qpn[p->first] = s.qp->qp_num;
 	cf_recv(&s, 0, 2 * SIZE, SIZE);
 	cf_meet(p);
-	while (k < QUIET && exchange(p, &s, k)) /* sockets are made as they are needed */
-		k++;
-	fds = descriptors();
 	if (p->first && write(go[1], "", 1) != 1)
 		CF_DIE("cannot start the attacker: %s", strerror(errno));
 	while (exchange(p, &s, k))
 		k++;
 	CF_EQ(cf_state(s.qp), IBV_QPS_RTS);
 	cf_no_event(s.ctx);
-	await_descriptors(fds);
 	cf_meet(p);
 	await_stopped();
+	await_none_passed();
 }
 
 static void need_root(void)
