@@ -24,6 +24,7 @@
 #define LIMIT_OF_CHOICE_MS 2000         /* of an attempt where RDMA may do */
 #define CALL_BACK_MS 1000               /* for a smaller address to connect */
 #define END_MS 5000                     /* for the peer to end a connection of the owner before */
+#define HOLD_MS 1000                    /* for the first message of a peer that has accepted */
 
 struct rds_tcp *rds_tcp_of(const struct rds_conn *c)
 {
@@ -66,9 +67,11 @@ static void lose(struct rds_tcp *t)
 	rds_timer_stop(&t->ack);
 	rds_message_free(t->in);
 	t->in = NULL;
+	if (t->held)
+		rds_timer_stop(&t->retry);
 	t->got = t->sent = 0;
 	t->written = t->stream = t->skip = 0;
-	t->c.paused = t->ends = false;
+	t->c.paused = t->ends = t->held = false;
 	rds_out_restart(&t->c);
 }
 
@@ -104,13 +107,30 @@ static void stand(struct rds_tcp *t)
 	rds_tcp_transmit(t);
 }
 
+/*
+ * TCP acknowledges messages for a peer that has accepted the connection and been killed before its standby had the descriptor. So they wait for
+ * the peer's map.
+ */
+static void stand_held(struct rds_tcp *t)
+{
+	t->held = true;
+	stand(t);
+	rds_timer_set(rds_tcp_loop(t), &t->retry, HOLD_MS);
+}
+
+static void hold_no_more(struct rds_tcp *t)
+{
+	t->held = false;
+	rds_tcp_transmit(t);
+}
+
 /* The larger address has made the smaller one know of it by connecting. */
 static void connected(struct rds_tcp *t)
 {
 	if (rds_tcp_error(t->watch.fd)) {
 		lost(t);
 	} else if (rds_addr_order(&t->c.local, &t->c.peer) < 0) {
-		stand(t);
+		stand_held(t);
 	} else {
 		lose(t);
 		t->state = RDS_TCP_CALLED;
@@ -147,26 +167,41 @@ static void ready(struct rds_watch *w, uint32_t events)
 		ready_up(t, events);
 }
 
+/* The peer does not end the connection. From here on TCP acknowledges nothing; what it has acknowledged is read. */
+static void end_old(struct rds_tcp *t)
+{
+	enum rds_verdict v;
+
+	shutdown(t->watch.fd, SHUT_RDWR);
+	rds_tcp_drain(t, &v);
+	lost(t);
+}
+
 static void retry_due(struct rds_timer *timer)
 {
 	struct rds_tcp *t = ut_container(timer, struct rds_tcp, retry);
 
 	if (t->state == RDS_TCP_CALLED)
 		t->state = RDS_TCP_DOWN;
-	if (t->state == RDS_TCP_CONNECTING || t->ends)
+	if (t->state == RDS_TCP_CONNECTING)
 		lost(t);
+	else if (t->ends)
+		end_old(t);
+	else if (t->held)
+		hold_no_more(t);
 	if (t->state == RDS_TCP_DOWN && has_work(t))
 		begin_connect(t);
 }
 
+/* The standby has the descriptor first: the peer may send as soon as the connection stands. */
 static void begin_connect(struct rds_tcp *t)
 {
-	int fd = rds_tcp_dial(&t->c);
+	int fd = rds_tcp_socket(&t->c);
 
 	t->watch = (struct rds_watch){ fd < 0 ? -1 : fd, EPOLLOUT, ready };
 	if (fd >= 0)
 		rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd);
-	if (fd >= 0 && !rds_watch_add(rds_tcp_loop(t), &t->watch)) {
+	if (fd >= 0 && !rds_tcp_dial(&t->c, fd) && !rds_watch_add(rds_tcp_loop(t), &t->watch)) {
 		t->state = RDS_TCP_CONNECTING;
 		if (rds_choose_may(&t->c))
 			rds_timer_set(rds_tcp_loop(t), &t->retry, LIMIT_OF_CHOICE_MS);

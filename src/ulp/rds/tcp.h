@@ -8,9 +8,9 @@
  *    connect ------------------------------>  accepts: the connection is up
  *    resets it, and connects <--------------  connect, when it has something to send; closes as soon as it stands
  *
- * The first message on a connection is the congestion map; then what has not been acknowledged, then the rest. A
- * connection that ends is read to its end before another one takes its place: TCP has acknowledged those octets. Messages
- * that TCP has not acknowledged are sent again with the mark, and the receiver drops those that it has.
+ * The first message on a connection is the congestion map; then what has not been acknowledged, then the rest: at the end that has connected
+ * once the peer's map has come. A connection that ends is read to its end before another one takes its place: TCP has acknowledged those octets.
+ * Messages that TCP has not acknowledged are sent again with the mark, and the receiver drops those that it has.
  */
 #ifndef ULP_RDS_TCP_H
 #define ULP_RDS_TCP_H

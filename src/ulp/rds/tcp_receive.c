@@ -31,6 +31,9 @@ static void take_message(struct rds_tcp *t)
 
 	t->in = NULL;
 	t->got = 0;
+	if (t->held)
+		rds_timer_stop(&t->retry);
+	t->held = false;
 	rds_in_done(&t->c, &t->header, m);
 }
 

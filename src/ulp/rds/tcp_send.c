@@ -35,7 +35,7 @@ void rds_tcp_ack_due(struct rds_timer *timer)
 /* Begins the map or the next message. Returns false if there is neither. */
 static bool begin_message(struct rds_tcp *t)
 {
-	if (!rds_out_begin(&t->c))
+	if ((t->held && !t->c.map_due) || !rds_out_begin(&t->c))
 		return false;
 	rds_header_put(t->head, &t->c.out.header);
 	return true;

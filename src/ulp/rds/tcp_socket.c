@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +16,9 @@
 /* A peer that says nothing is asked after as many seconds, and so often, as by Linux's rds_tcp. */
 #define KEEPALIVE_S 5
 #define KEEPALIVE_PROBES 5
+
+/* Of tcpi_state; <netinet/tcp.h> does not go with <linux/tcp.h>, and has no tcpi_bytes_received. */
+enum { TIME_WAIT = 6, CLOSED = 7, CLOSE_WAIT = 8, LAST_ACK = 9, CLOSING = 11 };
 
 void rds_tcp_tune(int fd)
 {
@@ -27,25 +31,31 @@ void rds_tcp_tune(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-int rds_tcp_dial(const struct rds_conn *c)
+int rds_tcp_socket(const struct rds_conn *c)
 {
-	struct sockaddr_storage from, to;
-	struct rsp_addr peer = c->peer;
-	socklen_t from_len = rsp_addr_to(&c->local, &from), to_len;
-	int fd = socket(from.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r = 0;
+	struct sockaddr_storage from;
+	socklen_t len = rsp_addr_to(&c->local, &from);
+	int fd = socket(from.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r;
 
 	if (fd < 0)
 		return -errno;
-	peer.port = htons(WIRE_RDS_TCP_PORT);
-	to_len = rsp_addr_to(&peer, &to);
 	rds_tcp_tune(fd);
-	if (bind(fd, (struct sockaddr *)&from, from_len) ||
-	    (connect(fd, (struct sockaddr *)&to, to_len) && errno != EINPROGRESS))
-		r = -errno;
-	if (!r)
+	if (!bind(fd, (struct sockaddr *)&from, len))
 		return fd;
+	r = -errno;
 	close(fd);
 	return r;
+}
+
+int rds_tcp_dial(const struct rds_conn *c, int fd)
+{
+	struct sockaddr_storage to;
+	struct rsp_addr peer = c->peer;
+	socklen_t len;
+
+	peer.port = htons(WIRE_RDS_TCP_PORT);
+	len = rsp_addr_to(&peer, &to);
+	return connect(fd, (struct sockaddr *)&to, len) && errno != EINPROGRESS ? -errno : 0;
 }
 
 int rds_tcp_bind(const struct rsp_addr *addr)
@@ -82,16 +92,49 @@ void rds_tcp_refuse(int fd)
 	close(fd);
 }
 
+/* In the state CLOSED a FIN has been received unless the peer has reset the connection; in CLOSE_WAIT that is told as EPIPE. */
+static bool fin_has_come(int fd, const struct tcp_info *info)
+{
+	int err;
+
+	switch (info->tcpi_state) {
+	case CLOSE_WAIT:
+	case LAST_ACK:
+	case CLOSING:
+	case TIME_WAIT:
+		return true;
+	case CLOSED:
+		err = rds_tcp_error(fd);
+		return !err || err == EPIPE;
+	default:
+		return false;
+	}
+}
+
+static bool get_info(int fd, struct tcp_info *ret)
+{
+	socklen_t len = sizeof(*ret);
+
+	memset(ret, 0, sizeof(*ret));
+	return !getsockopt(fd, IPPROTO_TCP, TCP_INFO, ret, &len);
+}
+
 bool rds_tcp_removed(int fd, uint64_t *ret)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
+	struct tcp_info info, after;
+	uint64_t received;
 	int waiting;
 
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || ioctl(fd, SIOCINQ, &waiting) || waiting < 0 ||
-	    info.tcpi_bytes_received < (uint64_t)waiting)
+	/* Both figures are of one moment if nothing has come between. The peer's window bounds how often something does. */
+	do {
+		if (!get_info(fd, &info) || ioctl(fd, SIOCINQ, &waiting) || !get_info(fd, &after))
+			return false;
+	} while (info.tcpi_bytes_received != after.tcpi_bytes_received);
+	/* The sequence number of a FIN counts as received, and SIOCINQ leaves it out. */
+	received = after.tcpi_bytes_received - (after.tcpi_bytes_received && fin_has_come(fd, &after));
+	if (waiting < 0 || received < (uint64_t)waiting)
 		return false;
-	*ret = info.tcpi_bytes_received - (uint64_t)waiting;
+	*ret = received - (uint64_t)waiting;
 	return true;
 }
 

@@ -32,6 +32,7 @@ struct rds_tcp {
 	size_t got;                     /* octets of head and payload */
 	uint64_t stream;                /* octets taken of the whole stream */
 	uint64_t skip;                  /* that many more are in the socket, and taken */
+	bool held;                      /* messages wait for the peer's first one: it may not keep the connection yet */
 	bool ends;                      /* the connection of the owner before: it is read to its end, and nothing is sent */
 	struct rds_header header;
 	struct rds_message *in;
