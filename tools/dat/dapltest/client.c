@@ -72,6 +72,29 @@ static int hear_result(struct ctl *c)
 
 /* --- tests --- */
 
+/* Not on the stack, which is small in the kernel. */
+static struct dtt_job *make_job(struct dtl_ia *ia, const struct dtt_plan *plan, DAT_QOS qos)
+{
+	struct dtt_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		dtl_complain("no memory for a test: it does not run; raise the limit on memory");
+	else if (dtt_job_make(job, ia, plan, DTT_CLIENT, qos) == 0)
+		return job;
+	free(job);
+	return NULL;
+}
+
+/* Reports what was good, and returns whether it was. */
+static int drop_job(struct dtt_job *job, int bad)
+{
+	if (!bad)
+		dtt_job_report(job);
+	bad |= dtt_job_drop(job);
+	free(job);
+	return bad ? -1 : 0;
+}
+
 static int run_test(struct ctl *c, const struct sockaddr_storage *to, struct dtt_job *job)
 {
 	union ctl_body body;
@@ -99,17 +122,15 @@ static int hear_first(struct ctl *c, struct dtt_plan *plan, uint64_t *ret)
 static int run_six(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o, const struct sockaddr_storage *to,
 		   struct dtt_plan *plan)
 {
-	struct dtt_job job;
+	struct dtt_job *job = make_job(ia, plan, o->qos);
 	uint64_t first;
 	int bad;
 
-	if (dtt_job_make(&job, ia, plan, DTT_CLIENT, o->qos) != 0)
+	if (!job)
 		return -1;
 	bad = six_send_plan(c, plan) != 0 || hear_first(c, plan, &first) != 0 ||
-	      dtt_points_enter_row(job.lanes, job.n, to, first) != 0 || dtt_job_run(&job) != 0;
-	if (!bad)
-		dtt_job_report(&job);
-	return dtt_job_drop(&job) != 0 || bad ? -1 : 0;
+	      dtt_points_enter_row(job->lanes, job->n, to, first) != 0 || dtt_job_run(job) != 0;
+	return drop_job(job, bad);
 }
 
 static int do_test_six(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
@@ -142,17 +163,14 @@ static int do_test_six(struct ctl *c, struct dtl_ia *ia, const struct dtt_option
 static int do_test(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
 		   const struct sockaddr_storage *to)
 {
-	struct dtt_job job;
-	int bad;
+	struct dtt_job *job;
 
 	if (o->plan.kind == 'Q')
 		return ctl_send_request(c, &o->plan) != 0 ? -1 : hear_result(c);
-	if (dtt_job_make(&job, ia, &o->plan, DTT_CLIENT, o->qos) != 0)
+	job = make_job(ia, &o->plan, o->qos);
+	if (!job)
 		return -1;
-	bad = ctl_send_request(c, &o->plan) != 0 ? -1 : run_test(c, to, &job);
-	if (!bad)
-		dtt_job_report(&job);
-	return dtt_job_drop(&job) | bad;
+	return drop_job(job, ctl_send_request(c, &o->plan) != 0 ? -1 : run_test(c, to, job));
 }
 
 int dtt_client(const struct dtt_options *o)
