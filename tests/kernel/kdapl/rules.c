@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The rules of DAT that tests/dat holds the user-space provider to, for kDAPL: return values with subtypes, states,
- * memory, and a connection of an adapter with itself. Loading runs all; parameters tell how many checks there were and
- * how many failed, the kernel's log which.
+ * memory, and a connection of an adapter with itself.
  */
-#include <kdat/kdat.h>
+#include "check.h"
+
 #include <kdat/kdat_registry.h>
-#include <linux/completion.h>
-#include <linux/delay.h>
 #include <linux/in.h>
-#include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
-
-static char *ia_name = "dapple-kdat-rxe0";
-static int checks, failures;
-module_param_named(ia, ia_name, charp, 0444);
-module_param(checks, int, 0444);
-module_param(failures, int, 0444);
-
-#define OK 0u
-#define BAD(type, sub) DAT_ERROR(DAT_##type, DAT_##sub)
-#define ARG(n) BAD(INVALID_PARAMETER, INVALID_ARG##n)
-#define HANDLE(kind) BAD(INVALID_HANDLE, INVALID_HANDLE_##kind)
-#define STATE(s) BAD(INVALID_STATE, INVALID_STATE_##s)
-#define IS(call, want) check(#call, call, want)
-#define TRUE(x) check(#x, (x) ? 0 : 1, 0)
-#define NONE DAT_COMPLETION_DEFAULT_FLAG
-
-static void check(const char *what, DAT_RETURN got, DAT_RETURN want)
-{
-	checks++;
-	if (got == want)
-		return;
-	failures++;
-	pr_err("kdapl_rules: %s gave %08x, expected %08x\n", what, got, want);
-}
 
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
@@ -43,19 +16,6 @@ static DAT_EVD_HANDLE async, dto, conn, soft;
 static DAT_IA_ATTR attr;
 static DAT_PROVIDER_ATTR prov;
 static DAT_DTO_COOKIE cookie = { .as_64 = 7 };
-
-/* Waits for the next event of an EVD without upcall; its number, or 0. */
-static DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
-{
-	int i;
-
-	for (i = 0; i < 6000; i++) {
-		if (!dat_evd_dequeue(evd, ev))
-			return ev->event_number;
-		msleep(10);
-	}
-	return 0;
-}
 
 static void registry(void)
 {
