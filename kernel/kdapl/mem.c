@@ -531,8 +531,6 @@ DAT_RETURN kdp_lmr_fmr(DAT_LMR_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_DESC
 
 	if (!l)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	if (!l->fmr)
-		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 	if (!is_type(type) || type == DAT_MEM_TYPE_BYPASS)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!pages)
@@ -543,7 +541,7 @@ DAT_RETURN kdp_lmr_fmr(DAT_LMR_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_DESC
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	if (!ep || ep->obj.ia != l->obj.ia)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (!reserve(l, false))
+	if (!l->fmr || !reserve(l, false))
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 	ret = l->mr ? give_memory(l, type, &region, length_of(type, &region, pages), priv, va, DAT_INVALID_ARG2)
 		    : kdp_removed();
