@@ -83,6 +83,7 @@ static void flows(const uint8_t *data, size_t size)
 /* --- one direction in Pipelined mode: both ends, and what is under way between them, in order --- */
 
 #define QUEUE 8
+#define SRC 9
 
 struct queue {
 	struct sdp_msg m[QUEUE];        /* number: the position of its first octet, or the octets of a completion */
@@ -94,8 +95,8 @@ struct direction {
 	struct sdp_in i;
 	struct queue to_sink, to_source;
 	uint32_t sent, got;             /* positions */
-	uint32_t src_len, src_at;       /* SrcAvail at the source, and at the sink: octets from a position on */
-	uint32_t open_len, open_at;
+	unsigned srcs, opens;           /* SrcAvails at the source, and those of them at the sink: of SRC octets each, from `sent` on */
+	uint32_t open_at;
 };
 
 static bool put(struct queue *q, struct sdp_msg m)
@@ -124,7 +125,7 @@ static void take(struct direction *d, uint32_t at, uint32_t len)
 
 static void send_octets(struct direction *d)
 {
-	if (d->src_len || !put(&d->to_sink, (struct sdp_msg){ .mid = WIRE_SDP_DATA, .number = d->sent, .payload_len = 3 }))
+	if (d->srcs || !put(&d->to_sink, (struct sdp_msg){ .mid = WIRE_SDP_DATA, .number = d->sent, .payload_len = 3 }))
 		return;
 	sdp_out_data(&d->o);
 	d->sent += 3;
@@ -132,7 +133,7 @@ static void send_octets(struct direction *d)
 
 static void write_octets(struct direction *d)
 {
-	if (d->src_len || !d->o.nr ||
+	if (d->srcs || !d->o.nr ||
 	    !put(&d->to_sink, (struct sdp_msg){ .mid = WIRE_SDP_RDMA_WR_COMPL, .number = d->sent, .length = d->o.targets[0].len / 2 }))
 		return;
 	d->sent += d->o.targets[0].len / 2;
@@ -141,15 +142,15 @@ static void write_octets(struct direction *d)
 
 static void advertise(struct direction *d)
 {
-	if (d->src_len || d->o.nr || !put(&d->to_sink, (struct sdp_msg){ .mid = WIRE_SDP_SRC_AVAIL, .number = d->sent, .length = 9 }))
-		return;
-	d->src_len = 9;
-	d->src_at = d->sent;
+	struct sdp_msg m = { .mid = WIRE_SDP_SRC_AVAIL, .number = d->sent + d->srcs * SRC, .length = SRC };
+
+	if (d->srcs < SDP_MAX_ADVERTS && !d->o.nr && put(&d->to_sink, m))
+		d->srcs++;
 }
 
 static void want(struct direction *d, uint32_t len)
 {
-	if (d->open_len || !sdp_in_may_advertise(&d->i, len, 4, 0, 1) ||
+	if (d->opens || !sdp_in_may_advertise(&d->i, len, 4, 0, 1) ||
 	    !put(&d->to_source, (struct sdp_msg){ .mid = WIRE_SDP_SINK_AVAIL, .length = len, .kept = d->i.kept }))
 		return;
 	sdp_in_advertise(&d->i, len);
@@ -163,10 +164,11 @@ static void want_no_more(struct direction *d)
 
 static void fetch(struct direction *d)
 {
-	if (!d->open_len || !put(&d->to_source, (struct sdp_msg){ .mid = WIRE_SDP_RDMA_RD_COMPL, .length = d->open_len }))
+	if (!d->opens || !put(&d->to_source, (struct sdp_msg){ .mid = WIRE_SDP_RDMA_RD_COMPL, .length = SRC }))
 		return;
-	take(d, d->open_at, d->open_len);
-	d->open_len = 0;
+	take(d, d->open_at, SRC);
+	d->open_at += SRC;
+	d->opens--;
 }
 
 static void sink_gets(struct direction *d)
@@ -177,7 +179,7 @@ static void sink_gets(struct direction *d)
 	if (!get(&d->to_sink, &m))
 		return;
 	if (m.mid == WIRE_SDP_DATA) {
-		CHECK(!d->open_len);
+		CHECK(!d->opens);
 		sdp_in_data(&d->i);
 		take(d, m.number, m.payload_len);
 	} else if (m.mid == WIRE_SDP_RDMA_WR_COMPL) {
@@ -186,11 +188,11 @@ static void sink_gets(struct direction *d)
 	} else if (m.mid == WIRE_SDP_SINK_CANCEL_ACK) {
 		CHECK(sdp_in_cancel_acked(&d->i) == SDP_GOOD);
 	} else {
-		CHECK(sdp_in_src_avail(&d->i, &m, d->open_len != 0, &crossed) == SDP_GOOD);
-		if (!crossed) {
-			d->open_len = m.length;
+		CHECK(sdp_in_src_avail(&d->i, &m, d->opens, 0, &crossed) == SDP_GOOD);
+		if (!crossed && !d->opens)
 			d->open_at = m.number;
-		}
+		CHECK(crossed || m.number == d->open_at + d->opens * SRC);
+		d->opens += !crossed;
 	}
 }
 
@@ -205,14 +207,14 @@ static void source_gets(struct direction *d)
 	if (m.mid == WIRE_SDP_SINK_AVAIL) {
 		CHECK(sdp_out_sink_avail(&d->o, &m, 0, 4, &stale) == SDP_GOOD);
 		if (!stale)
-			d->src_len = 0;
+			d->srcs = 0;
 	} else if (m.mid == WIRE_SDP_SINK_AVAIL_CANCEL) {
 		if (sdp_out_cancel(&d->o))
 			CHECK(put(&d->to_sink, (struct sdp_msg){ .mid = WIRE_SDP_SINK_CANCEL_ACK }));
 	} else {
-		CHECK(d->src_len == m.length);
+		CHECK(d->srcs && m.length == SRC);
 		d->sent += m.length;
-		d->src_len = 0;
+		d->srcs--;
 	}
 }
 
@@ -239,7 +241,7 @@ static void adverts(const uint8_t *data, size_t size)
 		CHECK(d.o.nr <= SDP_MAX_ADVERTS);
 	}
 	/* Once nothing is under way both ends agree. */
-	while (d.to_sink.nr || d.to_source.nr || d.open_len) {
+	while (d.to_sink.nr || d.to_source.nr || d.opens) {
 		sink_gets(&d);
 		source_gets(&d);
 		fetch(&d);
@@ -261,12 +263,12 @@ static void lies(const uint8_t *data, size_t size)
 
 		switch (data[0] % 9) {
 		case 0: sdp_mode_arrived(&o, &i, data[1] & 15, data[2] & 1); break;
-		case 1: sdp_out_sink_avail(&o, &m, data[3] & 1, 4, &flag); break;
+		case 1: sdp_out_sink_avail(&o, &m, data[3] & 15, 4, &flag); break;
 		case 2: sdp_out_data(&o); break;
 		case 3: sdp_out_cancel(&o); break;
 		case 4: if (sdp_in_may_advertise(&i, m.length, 4, 0, 1)) sdp_in_advertise(&i, m.length); break;
 		case 5: if (!sdp_in_written(&i, m.number)) CHECK(!i.len); break;
-		case 6: sdp_in_src_avail(&i, &m, data[3] & 1, &flag); break;
+		case 6: sdp_in_src_avail(&i, &m, data[3] & 15, data[3] >> 4, &flag); break;
 		case 7: if (i.len) sdp_in_cancel(&i); break;
 		default: sdp_in_cancel_acked(&i);
 		}

@@ -5,6 +5,7 @@
  */
 #include "sdp_ends.h"
 
+#include "ulp/sdp/advert.h"
 #include "ulp/sdp/stream.h"
 
 #include <signal.h>
@@ -615,6 +616,74 @@ static void cancel(void)
 	CHECK(*asked_for_data);
 }
 
+/* Asks for Pipelined mode, and does not look until there are as many SrcAvails as its Hello permits. */
+static void several_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+	struct stream go = { .to_send = 1, .out = 3 }, s = { .to_get = 1 << 20 };
+
+	memory_register(c);
+	sdp_want_reads(c, memory.in, MEMORY, memory.in_mr);
+	run(c, &go);
+	await(e);
+	run(c, &s);
+	CHECK(sdp_conn_counts(c)->received == s.to_get);
+	sdp_want_no_more(c);
+	progress(c);
+	memory_release();
+	finish(c);
+}
+
+/* Returns a connection with as many SrcAvails outstanding. */
+static struct sdp_conn *several(struct ends *e, struct stream *s)
+{
+	struct sdp_conn *c = sdp_ends_dial(e);
+	struct stream gone = { .to_get = 1, .in = 3 };
+
+	run(c, &gone);
+	progress(c);
+	CHECK(sdp_conn_counts(c)->mode_changes == 1);
+	while (push(c, s))
+		;
+	CHECK(sdp_conn_counts(c)->src_avail == SDP_MAX_ADVERTS && s->sent < s->to_send);
+	return c;
+}
+
+static void several_client(struct ends *e)
+{
+	struct stream s = { .to_send = 1 << 20, .large = true };
+	struct sdp_conn *c = several(e, &s);
+
+	mark(e);
+	run(c, &s);
+	while (sdp_send_is_busy(c)) {
+		progress(c);
+		if (sdp_send_is_busy(c))
+			sdp_ends_wait_for(c);
+	}
+	CHECK(sdp_conn_counts(c)->rd_compl == sdp_conn_counts(c)->src_avail && !sdp_conn_counts(c)->cancelled);
+	finish(c);
+}
+
+/* One SendSm answers the cancellation of all that have not been read. */
+static void several_cancel_client(struct ends *e)
+{
+	struct stream s = { .to_send = 1 << 20, .large = true };
+	struct sdp_conn *c;
+
+	conf.advert_ms = 20;
+	c = several(e, &s);
+	while (!sdp_conn_counts(c)->cancelled) {
+		progress(c);
+		if (!sdp_conn_counts(c)->cancelled)
+			sdp_ends_wait_for(c);
+	}
+	mark(e);
+	run(c, &s);
+	CHECK(sdp_conn_counts(c)->send_sm + sdp_conn_counts(c)->rd_compl >= 1);
+	finish(c);
+}
+
 /* --- memory that is read or advertised without SinkAvail, and taken back --- */
 
 static uint64_t *taken_back; /* octets that went by Data in place of an advertisement, counted by all clients of stopped() */
@@ -797,6 +866,8 @@ int main(void)
 	ends_run("one direction ends first", AF_INET, half_server, half_client);
 	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);
 	cancel();
+	ends_run("several SrcAvails", AF_INET, several_server, several_client);
+	ends_run("several SrcAvails are cancelled", AF_INET, several_server, several_cancel_client);
 	stopped();
 	ends_run("octets by Reads to the program's memory", AF_INET, reads_server, reads_client);
 	ends_run("a connection that is aborted", AF_INET, reset_server, abort_client);

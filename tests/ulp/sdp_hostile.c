@@ -109,7 +109,7 @@ static void hello_ack_is_right(void)
 	struct sdp_hello h;
 
 	CHECK(ev && sdp_hello_ack_get(&h, ev->param.conn.private_data, ev->param.conn.private_data_len) == SDP_GOOD);
-	CHECK(h.bufs == conf.depth && h.receive_size == conf.receive_size && h.max_adverts == 1);
+	CHECK(h.bufs == conf.depth && h.receive_size == conf.receive_size && h.max_adverts == SDP_MAX_ADVERTS);
 }
 
 /* One wrong message after the other that is right; the connection must end by the rule. */
@@ -173,6 +173,7 @@ struct wrong_sink {
 	struct sdp_msg first;
 	uint8_t awaited;
 	struct sdp_msg m[2];
+	unsigned times;                 /* so often; 0: once */
 	bool sends;                     /* the server has octets to send */
 };
 
@@ -181,12 +182,11 @@ static const struct wrong_sink wrong_sinks[] = {
 	{ "takes fewer octets", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
 	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 1007, .rkey = 1, .vaddr = 64 } } },
 	{ "more advertisements", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
-	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 4096, .rkey = 1, .vaddr = 64 },
-	    { .mid = WIRE_SDP_SINK_AVAIL, .length = 4096, .rkey = 1, .vaddr = 64 } } },
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 4096, .rkey = 1, .vaddr = 64 } }, SDP_MAX_ADVERTS + 1 },
 	{ "work request", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
-	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 1 << 20, .rkey = 1, .vaddr = 64 } }, true },
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = 1 << 20, .rkey = 1, .vaddr = 64 } }, 1, true },
 	{ "work request", { .mid = WIRE_SDP_DATA, .req_pipe = true }, WIRE_SDP_MODE_CHANGE,
-	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = UINT32_MAX, .rkey = 1, .vaddr = UINT64_MAX } }, true },
+	  { { .mid = WIRE_SDP_SINK_AVAIL, .length = UINT32_MAX, .rkey = 1, .vaddr = UINT64_MAX } }, 1, true },
 	/* The server is the sink, and has memory advertised. */
 	{ "more octets than were advertised", { .mid = WIRE_SDP_MODE_CHANGE, .number = SDP_PIPELINED }, WIRE_SDP_SINK_AVAIL,
 	  { { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = MEMORY + 1 } } },
@@ -238,8 +238,9 @@ static void wrong_sink_client(struct ends *e)
 	CHECK(!raw_connect(e, data, sizeof(data)));
 	raw_send(wrong_sink->first, 0);
 	raw_await(wrong_sink->awaited);
-	for (int i = 0; i < 2 && wrong_sink->m[i].mid; i++)
-		raw_send(wrong_sink->m[i], 0);
+	for (unsigned n = 0; !n || n < wrong_sink->times; n++)
+		for (int i = 0; i < 2 && wrong_sink->m[i].mid; i++)
+			raw_send(wrong_sink->m[i], 0);
 	raw_await_end();
 	raw_close();
 }

@@ -112,8 +112,10 @@ static void bounds(void)
 	CHECK(sdp_in_may_advertise(&i, LEAST, LEAST, 1, 2));
 	CHECK(deliver(&m, &stale) == SDP_SHORT_SINK);
 	m.length = LEAST;
-	CHECK(sdp_out_sink_avail(&o, &m, 1, LEAST, &stale) == SDP_MANY_ADVERTS);
-	CHECK(deliver(&m, &stale) == SDP_GOOD && deliver(&m, &stale) == SDP_MANY_ADVERTS);
+	CHECK(sdp_out_sink_avail(&o, &m, SDP_MAX_ADVERTS, LEAST, &stale) == SDP_MANY_ADVERTS);
+	for (int n = 0; n < SDP_MAX_ADVERTS; n++)
+		CHECK(sdp_out_sink_avail(&o, &m, SDP_MAX_ADVERTS - 1 - n, LEAST, &stale) == SDP_GOOD);
+	CHECK(deliver(&m, &stale) == SDP_MANY_ADVERTS);
 }
 
 /* A message with octets that follows the SinkAvail discards it at both ends. */
@@ -154,15 +156,36 @@ static void crossed(void)
 	bool is_crossed, is_stale;
 
 	begin_pipelined();
-	CHECK(sdp_in_src_avail(&i, &src, 0, &is_crossed) == SDP_GOOD && !is_crossed);
+	CHECK(sdp_in_src_avail(&i, &src, 0, 0, &is_crossed) == SDP_GOOD && !is_crossed);
 	m = sink_avail(5000);
-	CHECK(sdp_in_src_avail(&i, &src, 0, &is_crossed) == SDP_GOOD && is_crossed);
+	CHECK(sdp_in_src_avail(&i, &src, 0, 0, &is_crossed) == SDP_GOOD && is_crossed);
 	CHECK(deliver(&m, &is_stale) == SDP_GOOD && !is_stale && o.nr == 1);
-	CHECK(sdp_in_src_avail(&i, &src, 1, &is_crossed) == SDP_TWO_ADVERTS);
 	src.payload_len = 1;
-	CHECK(sdp_in_src_avail(&i, &src, 0, &is_crossed) == SDP_ADVERT_MODE);
+	CHECK(sdp_in_src_avail(&i, &src, 0, 0, &is_crossed) == SDP_ADVERT_MODE);
 	i.mode = SDP_BUFFERED;
-	CHECK(sdp_in_src_avail(&i, &src, 0, &is_crossed) == SDP_ADVERT_MODE);
+	CHECK(sdp_in_src_avail(&i, &src, 0, 0, &is_crossed) == SDP_ADVERT_MODE);
+}
+
+/* Several SrcAvails, in Pipelined mode alone; SinkAvails of the peer for the other direction count, too. */
+static void several(void)
+{
+	struct sdp_msg src = { .mid = WIRE_SDP_SRC_AVAIL, .length = 9 };
+	bool is_crossed;
+
+	begin();
+	CHECK(sdp_in_src_avail(&i, &src, 0, SDP_MAX_ADVERTS - 1, &is_crossed) == SDP_GOOD);
+	CHECK(sdp_in_src_avail(&i, &src, 1, 0, &is_crossed) == SDP_TWO_ADVERTS);
+	begin_pipelined();
+	CHECK(sdp_in_src_avail(&i, &src, SDP_MAX_ADVERTS - 1, 0, &is_crossed) == SDP_GOOD);
+	CHECK(sdp_in_src_avail(&i, &src, SDP_MAX_ADVERTS, 0, &is_crossed) == SDP_MANY_ADVERTS);
+	CHECK(sdp_in_src_avail(&i, &src, 1, SDP_MAX_ADVERTS - 1, &is_crossed) == SDP_MANY_ADVERTS);
+	/* One that crosses with a SinkAvail is void. */
+	sink_avail(5000);
+	CHECK(sdp_in_src_avail(&i, &src, SDP_MAX_ADVERTS, 0, &is_crossed) == SDP_GOOD && is_crossed);
+	/* The other modes permit one, or none. */
+	begin_pipelined();
+	CHECK(sdp_mode_arrived(&o, &i, SDP_COMBINED, 2) == SDP_BAD_MODE && sdp_mode_arrived(&o, &i, SDP_COMBINED, 1) == SDP_GOOD);
+	CHECK(sdp_mode_arrived(&o, &i, SDP_BUFFERED, 1) == SDP_BAD_MODE && sdp_mode_arrived(&o, &i, SDP_BUFFERED, 0) == SDP_GOOD);
 }
 
 static void cancelled(void)
@@ -216,6 +239,7 @@ static const struct test_case cases[] = {
 	{ "-", "Data discards a SinkAvail", discarded },
 	{ "-", "a SinkAvail that comes too late", stale },
 	{ "-", "SinkAvail and SrcAvail cross", crossed },
+	{ "-", "several SrcAvails", several },
 	{ "-", "SinkAvailCancel", cancelled },
 	{ "-", "Pipelined mode is left", left },
 };

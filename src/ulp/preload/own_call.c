@@ -349,10 +349,10 @@ static bool send_some(struct call *k)
 {
 	size_t len;
 	uint8_t *at = part(k, &len);
-	bool large = k->left >= sdp_conf_stream.advertise && sdp_send_may_begin(k->r->c);
+	bool large = k->left >= sdp_conf_stream.advertise;
 	uint32_t n = (uint32_t)(len < LONGEST ? len : LONGEST), gone;
 
-	if (large && len >= sdp_conf_stream.advertise && blocks(k)) {
+	if (large && len > SDP_STREAM_STAGED && sdp_send_may_begin(k->r->c) && blocks(k)) {
 		gone = (uint32_t)send_direct(k, at, n);
 		advance(k, gone);
 		return gone == n;

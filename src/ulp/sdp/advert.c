@@ -42,7 +42,8 @@ enum sdp_verdict sdp_mode_arrived(struct sdp_out *o, struct sdp_in *i, uint32_t 
 		o->mode = SDP_COMBINED;
 		return SDP_GOOD;
 	}
-	if (!source_may_change(i->mode, bits) || (bits == SDP_BUFFERED && src_avails))
+	/* What is outstanding has to be of the new mode. */
+	if (!source_may_change(i->mode, bits) || src_avails > (bits == SDP_BUFFERED ? 0 : bits == SDP_COMBINED ? 1 : SDP_MAX_ADVERTS))
 		return SDP_BAD_MODE;
 	i->mode = (enum sdp_mode)bits;
 	/* A source that leaves Pipelined mode holds no SinkAvail; one that is under way is lost. */
@@ -125,7 +126,8 @@ bool sdp_in_data(struct sdp_in *i)
 	return true;
 }
 
-enum sdp_verdict sdp_in_src_avail(const struct sdp_in *i, const struct sdp_msg *m, unsigned src_avails, bool *ret_crossed)
+enum sdp_verdict sdp_in_src_avail(const struct sdp_in *i, const struct sdp_msg *m, unsigned src_avails, unsigned sink_avails,
+				  bool *ret_crossed)
 {
 	*ret_crossed = false;
 	switch (i->mode) {
@@ -135,7 +137,7 @@ enum sdp_verdict sdp_in_src_avail(const struct sdp_in *i, const struct sdp_msg *
 		if (m->payload_len)
 			return SDP_ADVERT_MODE;
 		*ret_crossed = i->len != 0;
-		return src_avails ? SDP_TWO_ADVERTS : SDP_GOOD;
+		return !*ret_crossed && src_avails + sink_avails >= SDP_MAX_ADVERTS ? SDP_MANY_ADVERTS : SDP_GOOD;
 	default:
 		return SDP_ADVERT_MODE;
 	}

@@ -16,15 +16,18 @@
  * A SinkAvail ends in one of four ways: RdmaWrCompl, with the octets that were written, no matter how few; SinkCancelAck; a
  * message with octets, which discards the oldest one; or DisConn. It may cross with such a message. Both ends therefore count
  * messages with octets that discard nothing, the SinkAvail carries the sink's count, and the source drops one whose count is
- * not its own: the sink drops it when the message comes. A SinkAvail that crosses with a SrcAvail wins: the sink drops the
- * SrcAvail, and the source takes it as not sent. SinkAvailCancel takes back all; it has an answer only if one was left.
+ * not its own: the sink drops it when the message comes. A SinkAvail that crosses with SrcAvails wins: the sink drops them,
+ * and the source takes them as not sent. SinkAvailCancel takes back all; it has an answer only if one was left.
+ *
+ * SrcAvails end in their order, each by RdmaRdCompl of all its octets; SendSm ends all of them: what the sink has not read goes by
+ * Data.
  */
 #ifndef ULP_SDP_ADVERT_H
 #define ULP_SDP_ADVERT_H
 
 #include "ulp/sdp/msg.h"
 
-#define SDP_MAX_ADVERTS 1       /* ours in Hello and HelloAck */
+#define SDP_MAX_ADVERTS 8       /* ours in Hello and HelloAck */
 
 enum sdp_mode { SDP_BUFFERED, SDP_COMBINED, SDP_PIPELINED };
 
@@ -87,10 +90,11 @@ void sdp_in_cancel(struct sdp_in *i);
 /* A message with octets has come. Returns true if it discards the SinkAvail. */
 bool sdp_in_data(struct sdp_in *i);
 /*
- * SrcAvail has come. src_avails: those of the peer that have not ended. *ret_crossed: it is void. The octets with it are for
- * sdp_in_data().
+ * SrcAvail has come. src_avails, sink_avails: those of the peer that have not ended. *ret_crossed: it is void. The octets with it
+ * are for sdp_in_data().
  */
-enum sdp_verdict sdp_in_src_avail(const struct sdp_in *i, const struct sdp_msg *m, unsigned src_avails, bool *ret_crossed);
+enum sdp_verdict sdp_in_src_avail(const struct sdp_in *i, const struct sdp_msg *m, unsigned src_avails, unsigned sink_avails,
+				  bool *ret_crossed);
 /* RdmaWrCompl, or SinkCancelAck, has come. */
 enum sdp_verdict sdp_in_written(struct sdp_in *i, uint32_t len);
 enum sdp_verdict sdp_in_cancel_acked(struct sdp_in *i);

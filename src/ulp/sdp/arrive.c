@@ -25,7 +25,7 @@ static int take_payload(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
 		return sdp_post_receive(c, i);
 	if (c->end_got)
 		return sdp_fail_rule(c, SDP_AFTER_DISCONN);
-	if (c->sink.open)
+	if (c->sink.nr)
 		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
 	sdp_sink_data(c);
 	sdp_give(c, m->payload, m->payload_len, m->oob_pres, (int32_t)i);
@@ -34,7 +34,7 @@ static int take_payload(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
 
 static int take_disconn(struct sdp_conn *c)
 {
-	if (c->sink.open)
+	if (c->sink.nr)
 		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
 	c->end_by_us = c->end_sent;
 	c->end_got = true;
@@ -44,7 +44,7 @@ static int take_disconn(struct sdp_conn *c)
 
 static int take_mode(struct sdp_conn *c, const struct sdp_msg *m)
 {
-	enum sdp_verdict v = sdp_mode_arrived(&c->out, &c->in, m->number, c->sink.open);
+	enum sdp_verdict v = sdp_mode_arrived(&c->out, &c->in, m->number, c->sink.nr);
 
 	return v ? sdp_fail_rule(c, v) : 0;
 }
@@ -52,7 +52,7 @@ static int take_mode(struct sdp_conn *c, const struct sdp_msg *m)
 static int take_src_avail(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
 {
 	bool crossed;
-	enum sdp_verdict v = c->end_got ? SDP_AFTER_DISCONN : sdp_in_src_avail(&c->in, m, c->sink.open, &crossed);
+	enum sdp_verdict v = c->end_got ? SDP_AFTER_DISCONN : sdp_in_src_avail(&c->in, m, c->sink.nr, c->out.nr, &crossed);
 	int r;
 
 	if (v)

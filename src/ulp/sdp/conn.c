@@ -115,13 +115,9 @@ void sdp_conn_close(struct sdp_conn *c)
 	if (c->established && !c->disconnected)
 		sdp_abort(c);
 	ulp_destroy_qp(&c->rdma);
-	if (c->source.mr)
-		ibv_dereg_mr(c->source.mr);
-	if (c->sink.mr)
-		ibv_dereg_mr(c->sink.mr);
+	sdp_stage_close(&c->source.stage);
+	sdp_stage_close(&c->sink.stage);
 	ulp_destroy(&c->rdma);
-	free(c->source.stage);
-	free(c->sink.stage);
 	free(c->items);
 	free(c);
 }
@@ -166,6 +162,7 @@ static int complete(struct sdp_conn *c, const struct ibv_wc *wc)
 		return 0;
 	case SDP_WORK_MESSAGE:
 		c->under_way -= i;
+		c->sink.answering = false;
 		return 0;
 	default:
 		return 0;
@@ -333,12 +330,15 @@ void sdp_conn_names(const struct sdp_conn *c, struct sockaddr_storage *ret_local
 
 uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
 {
-	if (c->end_wanted || c->disconnected || sdp_source_is_busy(c) || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
+	uint8_t *room;
+
+	if (c->end_wanted || c->disconnected || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
 		return NULL;
-	if (large && c->conf.advertise && sdp_source_may_begin(c) && !sdp_stage(c, &c->source.stage, &c->source.mr, IBV_ACCESS_REMOTE_READ)) {
-		*ret_len = SDP_STAGE;
-		return c->source.stage;
-	}
+	room = large && c->conf.advertise ? sdp_source_room(c, ret_len) : NULL;
+	if (room)
+		return room;
+	if (sdp_source_is_busy(c))
+		return NULL;
 	*ret_len = c->send_max - WIRE_SDP_BSDH_LEN;
 	return sdp_next_message(c) + WIRE_SDP_BSDH_LEN;
 }
@@ -347,8 +347,8 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_DATA, .oob_pres = oob, .oob_pend = oob, .payload_len = (uint32_t)len };
 
-	if (room == c->source.stage)
-		return sdp_source_begin(c, room, (uint32_t)len, c->source.mr);
+	if (sdp_source_is_room(c, room))
+		return sdp_source_send(c, (uint32_t)len);
 	c->counts.data++;
 	c->counts.sent += len;
 	sdp_out_data(&c->out);
@@ -370,13 +370,13 @@ bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const st
 
 void sdp_send_stop(struct sdp_conn *c)
 {
-	c->source.stop = c->source.state != SDP_ADVERT_NONE;
+	c->source.stop = c->source.direct;
 	c->touched |= c->source.stop;
 }
 
 uint32_t sdp_send_gone(const struct sdp_conn *c)
 {
-	return c->source.done;
+	return c->source.gone;
 }
 
 bool sdp_conn_takes_writes(const struct sdp_conn *c)

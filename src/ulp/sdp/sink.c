@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/sdp/sink.h"
 
+#include "ulp/clock.h"
+
+#include <string.h>
+
+/* What a Read of a peer of this host takes at most: so much, and for each octet 1/6 ns. */
+#define LOCAL_READ_NS 12000
+#define LOCAL_READ_SPEED 6
+
 /* --- the peer's SrcAvail --- */
 
 /* The sink of an iWARP Read is written by the peer's answer, with a key of its own (RFC 5040, 4). */
@@ -14,19 +22,17 @@ static int read_access(const struct sdp_conn *c)
 int sdp_sink_open(struct sdp_conn *c, const struct sdp_msg *m)
 {
 	struct sdp_sink *k = &c->sink;
+	struct sdp_target t = { m->vaddr + m->payload_len, m->rkey, m->length - m->payload_len };
 
-	k->left = m->length - m->payload_len;
-	k->vaddr = m->vaddr + m->payload_len;
-	k->rkey = m->rkey;
-	k->cancelled = false;
-	k->open = k->left != 0;
+	if (t.len)
+		k->adverts[k->nr++] = t;
 	return 0;
 }
 
-/* One that has ended meanwhile has been answered. */
+/* Those that have ended meanwhile have been answered. */
 void sdp_sink_cancel(struct sdp_conn *c)
 {
-	c->sink.cancelled = c->sink.open;
+	c->sink.cancelled = c->sink.nr != 0;
 }
 
 static void give_back(struct sdp_conn *c)
@@ -37,18 +43,22 @@ static void give_back(struct sdp_conn *c)
 int sdp_sink_read_done(struct sdp_conn *c)
 {
 	struct sdp_sink *k = &c->sink;
+	struct sdp_target *t = &k->adverts[0];
 	uint32_t n = k->reads;
 
 	k->reading = false;
-	k->left -= n;
-	k->vaddr += n;
-	k->open = k->left != 0;
+	k->is_local = ulp_now_ns() - k->since_ns < LOCAL_READ_NS + n / LOCAL_READ_SPEED;
+	t->len -= n;
+	t->vaddr += n;
+	if (!t->len)
+		memmove(t, t + 1, --k->nr * sizeof(*t));
+	k->cancelled = k->cancelled && k->nr;
 	c->counts.reads++;
 	if (k->into_wanted) {
 		sdp_give(c, c->want.at, n, false, SDP_IN_WANTED);
 	} else {
 		k->staged = true;
-		sdp_give(c, k->stage, n, false, SDP_IN_STAGE);
+		sdp_give(c, k->stage.at, n, false, SDP_IN_STAGE);
 	}
 	/* Also memory that the program offered while the stage was being filled: these octets go in front of it. */
 	give_back(c);
@@ -63,12 +73,15 @@ void sdp_sink_taken(struct sdp_conn *c)
 static int read_into(struct sdp_conn *c, uint8_t *at, uint32_t len, uint32_t lkey)
 {
 	struct sdp_sink *k = &c->sink;
-	struct ibv_sge sge = { (uintptr_t)at, k->left < len ? k->left : len, lkey };
+	struct sdp_target *t = &k->adverts[0];
+	struct ibv_sge sge = { (uintptr_t)at, t->len < len ? t->len : len, lkey };
 	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_READ, 0), .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
-				  .wr.rdma = { k->vaddr, k->rkey } }, *bad;
-	int r = ibv_post_send(c->rdma.id->qp, &wr, &bad);
+				  .wr.rdma = { t->vaddr, t->rkey } }, *bad;
+	int r;
 
+	k->since_ns = ulp_now_ns();
+	r = ibv_post_send(c->rdma.id->qp, &wr, &bad);
 	if (r)
 		return ulp_end(&c->rdma, r, "an RDMA Read cannot be posted (%s)", strerror(r));
 	k->reads = sge.length;
@@ -88,18 +101,19 @@ static int read_next(struct sdp_conn *c)
 	/* A program that takes octets in its own memory asks for the next ones soon. */
 	if (k->staged || (c->nr_items && c->wants))
 		return 0;
-	r = sdp_stage(c, &k->stage, &k->mr, read_access(c));
-	return r ? r : read_into(c, k->stage, SDP_STAGE, k->mr->lkey);
+	r = sdp_stage(c, &k->stage, SDP_STAGE, read_access(c), false);
+	return r ? r : read_into(c, k->stage.at, SDP_STAGE, k->stage.mr->lkey);
 }
 
 static int go_on_reading(struct sdp_conn *c)
 {
 	struct sdp_sink *k = &c->sink;
 
-	if (!k->open || k->reading)
+	if (!k->nr || k->reading || (k->is_local && k->answering))
 		return 0;
 	if (k->cancelled) {
-		k->open = k->cancelled = false;
+		k->nr = 0;
+		k->cancelled = false;
 		return sdp_owe(c, WIRE_SDP_SEND_SM, 0);
 	}
 	return read_next(c);
@@ -144,11 +158,12 @@ void sdp_sink_end(struct sdp_conn *c)
 		give_back(c);
 }
 
+/* Not in front of an RdmaRdCompl: the peer would take its SrcAvail as not read. */
 static bool may_advertise(const struct sdp_conn *c)
 {
-	return c->want.at && !c->want.back && !c->want.quiet && !c->nr_items && !c->sink.open && !c->end_got &&
+	return c->want.at && !c->want.back && !c->want.quiet && !c->nr_items && !c->sink.nr && !c->nr_owed && !c->end_got &&
 	       sdp_in_may_advertise(&c->in, c->want.len, c->conf.receive_size - WIRE_SDP_BSDH_LEN,
-				    c->source.state == SDP_ADVERT_SENT || c->source.state == SDP_ADVERT_CANCELLED, c->peer_adverts);
+				    c->source.sent, c->peer_adverts);
 }
 
 static int take_back(struct sdp_conn *c)

@@ -5,11 +5,16 @@
 
 #include "ulp/sdp/state.h"
 
-/* True while octets of sdp_source_begin() are under way: no other ones may pass them. */
+/* True while octets are under way, which Data may not pass. */
 bool sdp_source_is_busy(const struct sdp_conn *c);
-/* True if octets may begin now. */
+/* Room in the stage, at most SDP_STAGE octets, if what is written there may go now; else NULL. */
+uint8_t *sdp_source_room(struct sdp_conn *c, size_t *ret_len);
+bool sdp_source_is_room(const struct sdp_conn *c, const uint8_t *room);
+/* Sends what has been written there. */
+int sdp_source_send(struct sdp_conn *c, uint32_t len);
+/* True if memory of the program may be sent now. */
 bool sdp_source_may_begin(const struct sdp_conn *c);
-/* Sends len octets, which stay as they are until the source is no longer busy; mr permits the peer to read them. */
+/* Sends len octets of it, which stay as they are until the source is no longer busy; mr permits the peer to read them. */
 int sdp_source_begin(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr);
 /* RdmaRdCompl or SendSm has come. */
 int sdp_source_answered(struct sdp_conn *c, const struct sdp_msg *m);

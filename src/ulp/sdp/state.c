@@ -2,7 +2,6 @@
 #include "ulp/sdp/state.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 int sdp_fail_rule(struct sdp_conn *c, enum sdp_verdict v)
 {
@@ -23,8 +22,8 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 {
 	uint8_t *at = sdp_next_message(c);
 	struct ibv_sge sge = { (uintptr_t)at, 0, c->rdma.mr->lkey };
-	/* The end waits for DisConn; what precedes it is complete then. */
-	bool signalled = c->unsignalled + 1 >= c->conf.depth / 4 || m->mid == WIRE_SDP_DISCONN;
+	/* The end waits for DisConn, and the next Read perhaps for RdmaRdCompl; what precedes it is complete then. */
+	bool signalled = c->unsignalled + 1 >= c->conf.depth / 4 || m->mid == WIRE_SDP_DISCONN || m->mid == WIRE_SDP_RDMA_RD_COMPL;
 	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_MESSAGE, c->unsignalled + 1), .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_SEND, .send_flags = signalled ? IBV_SEND_SIGNALED : 0 }, *bad;
 	int r;
@@ -41,6 +40,7 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 		return ulp_end(&c->rdma, r, "a message cannot be posted (%s)", strerror(r));
 	c->send_next = (c->send_next + 1) % c->conf.depth;
 	c->under_way++;
+	c->sink.answering = m->mid == WIRE_SDP_RDMA_RD_COMPL || c->sink.answering;
 	c->unsignalled = signalled ? 0 : c->unsignalled + 1;
 	c->has_spoken = true;
 	return 0;
@@ -63,13 +63,9 @@ void sdp_give(struct sdp_conn *c, const uint8_t *at, uint32_t len, bool oob, int
 	c->counts.received += len;
 }
 
-int sdp_stage(struct sdp_conn *c, uint8_t **stage, struct ibv_mr **mr, int access)
+int sdp_stage(struct sdp_conn *c, struct sdp_stage *s, size_t len, int access, bool share)
 {
-	if (*mr)
-		return 0;
-	if (!*stage)
-		*stage = malloc(SDP_STAGE);
-	if (*stage)
-		*mr = ibv_reg_mr(c->rdma.pd, *stage, SDP_STAGE, access);
-	return *mr ? 0 : ulp_end(&c->rdma, ENOMEM, "memory for zero copy cannot be registered (%s)", strerror(errno));
+	int r = s->at ? 0 : sdp_stage_open(s, c->rdma.pd, len, access, share);
+
+	return r ? ulp_end(&c->rdma, -r, "memory for zero copy cannot be registered (%s)", strerror(-r)) : 0;
 }

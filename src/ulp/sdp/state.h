@@ -6,6 +6,7 @@
 #include "ulp/sdp/advert.h"
 #include "ulp/sdp/conn.h"
 #include "ulp/sdp/flow.h"
+#include "ulp/sdp/stage.h"
 
 #define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
 #define SDP_END_MS 10000                /* for the peer's part of the end */
@@ -31,25 +32,39 @@ struct sdp_item {
 #define SDP_IN_STAGE (-1)
 #define SDP_IN_WANTED (-2)
 
+/* Octets of the program that do not go by Data at once, in a slot of the stage or in memory of the program. */
+struct sdp_piece {
+	const uint8_t *at;
+	const struct ibv_mr *mr;
+	uint32_t len, done;     /* how many, and those that the peer has */
+};
+
 /*
- * Octets of the program that do not go by Data at once.
+ * Pieces in the order of the stream, of which the first `sent` are advertised. What becomes of the next one:
  *
- *   READY -> (SinkAvail is there)  RDMA Write, RdmaWrCompl -> READY
+ *   READY -> (SinkAvail is there)  RDMA Write, RdmaWrCompl
  *         -> (few, or no advertisement permitted)  COPY: Data
- *         -> SENT: SrcAvail -> RdmaRdCompl of all | SendSm: COPY | a SinkAvail that crossed: READY | CANCELLED
+ *         -> SrcAvail -> RdmaRdCompl of all
+ *                     -> SendSm: COPY, all that are advertised
+ *                     -> a SinkAvail that crossed: none is advertised
+ *                     -> CANCELLED: none is advertised until those that are have ended
+ *
+ * While the peer reads a slot of the stage, the program fills others. Memory of the program is the only piece.
  */
-enum sdp_advert { SDP_ADVERT_NONE, SDP_ADVERT_READY, SDP_ADVERT_SENT, SDP_ADVERT_CANCELLED, SDP_ADVERT_COPY };
+enum sdp_advert { SDP_ADVERT_READY, SDP_ADVERT_CANCELLED, SDP_ADVERT_COPY };
 
 struct sdp_source {
-	enum sdp_advert state;
-	uint8_t *stage;
-	struct ibv_mr *mr;
-	const uint8_t *at;      /* the octets: the stage, or memory of the program */
-	const struct ibv_mr *at_mr;
-	uint32_t len, done;     /* how many, and those that the peer has */
+	enum sdp_advert state;  /* with pieces; else READY */
+	struct sdp_piece pieces[SDP_MAX_ADVERTS];
+	uint32_t nr, sent;
+	uint32_t copies;        /* COPY: the first ones, which go by Data */
+	struct sdp_stage stage; /* slots of slot_len octets */
+	uint32_t slot, slot_len; /* the next one */
+	bool direct;            /* the piece is memory of the program */
+	uint32_t gone;          /* octets of that memory that the peer has got */
 	bool writing;           /* an RDMA Write is under way */
-	bool stop;              /* the program takes the rest back */
-	int64_t until;
+	bool stop;              /* the program takes the rest of its memory back */
+	int64_t until;          /* with advertised pieces */
 };
 
 /* Memory of the program in which it waits for octets. */
@@ -61,16 +76,21 @@ struct sdp_want {
 	bool quiet;             /* the peer is not told */
 };
 
-/* The peer's advertisement. */
+/* The peer's SrcAvails that have octets left, the oldest first; Reads are of that one. */
 struct sdp_sink {
-	bool open;              /* it has octets left */
+	struct sdp_target adverts[SDP_MAX_ADVERTS];
+	uint32_t nr;
 	bool reading, staged;   /* a Read is under way; the stage has octets that the program has not taken */
 	bool into_wanted;       /* that Read */
+	uint32_t reads;         /* its octets */
 	bool cancelled;
-	uint8_t *stage;
-	struct ibv_mr *mr;
-	uint32_t left, rkey, reads;
-	uint64_t vaddr;
+	/*
+	 * The adapter executes a Read within a host at once, by a copy of its own, if the peer has acknowledged all messages before. So with a
+	 * peer of this host the next Read waits until the RdmaRdCompl before it has left.
+	 */
+	bool is_local, answering;
+	int64_t since_ns;       /* of the Read */
+	struct sdp_stage stage;
 };
 
 struct sdp_owed {
@@ -126,7 +146,7 @@ int sdp_post(struct sdp_conn *c, struct sdp_msg *m);
 int sdp_owe(struct sdp_conn *c, uint8_t mid, uint32_t number);
 /* Octets for the program, behind those that wait. */
 void sdp_give(struct sdp_conn *c, const uint8_t *at, uint32_t len, bool oob, int32_t receive);
-/* Memory of SDP_STAGE octets, registered with these rights, unless it is there. */
-int sdp_stage(struct sdp_conn *c, uint8_t **stage, struct ibv_mr **mr, int access);
+/* As sdp_stage_open(), unless it is there. */
+int sdp_stage(struct sdp_conn *c, struct sdp_stage *s, size_t len, int access, bool share);
 
 #endif

@@ -88,13 +88,14 @@ static ssize_t send_direct(struct sdp_stream *s, const uint8_t *at, uint32_t len
 static ssize_t send_copied(struct sdp_stream *s, const uint8_t *at, size_t len)
 {
 	size_t room_len;
-	uint8_t *room = sdp_send_room(s->c, false, &room_len);
+	uint8_t *room = sdp_send_room(s->c, s->zero_copy && len >= s->zero_copy, &room_len);
 	uint32_t n;
 	int r;
 
 	if (!room)
 		return 0;
 	n = least(len, room_len);
+	if (n > 16384) { sdp_conn_poll(s->c); sdp_conn_poll(s->c); }
 	memcpy(room, at, n);
 	r = sdp_send(s->c, room, n, false);
 	return r ? r : (ssize_t)n;
@@ -108,9 +109,9 @@ ssize_t sdp_stream_send(struct sdp_stream *s, const void *at, size_t len)
 
 	while (done < len) {
 		n = 0;
-		if (s->zero_copy && len - done >= s->zero_copy && sdp_send_may_begin(s->c))
+		if (s->zero_copy && len - done > SDP_STREAM_STAGED && sdp_send_may_begin(s->c))
 			n = send_direct(s, from + done, least(len - done, LONGEST));
-		if (!n)
+		else
 			n = send_copied(s, from + done, len - done);
 		if (!n)
 			n = look(s);
@@ -157,7 +158,7 @@ static int want(struct sdp_stream *s, struct receive *v)
 		v->mr = ibv_reg_mr(sdp_conn_domain(s->c), v->at, v->len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!v->mr)
 		return -errno;
-	sdp_want(s->c, v->at + v->got, n, v->mr);
+	sdp_want_reads(s->c, v->at + v->got, n, v->mr);
 	return 0;
 }
 
