@@ -84,6 +84,11 @@ int dtl_next(enum dtl_how how, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd, long ms, 
 int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *ret_length);
 /* The same without a timeout, for what the peer does when it has finished. */
 int dtl_reap_late(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *ret_length);
+/*
+ * That of a request upon which the peer ends the connection: then it need not be a success, for the end may be there before the
+ * completion is.
+ */
+int dtl_reap_parting(struct dtl_end *e, uint64_t cookie);
 
 /* --- connections --- */
 

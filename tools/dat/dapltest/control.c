@@ -207,13 +207,21 @@ unsigned char *ctl_room(struct ctl *c)
 	return (unsigned char *)c->mem.start + SLOT * RECVS;
 }
 
-int ctl_send(struct ctl *c, uint32_t bytes)
+static int post_send(struct ctl *c, uint32_t bytes)
 {
 	DAT_LMR_TRIPLET seg = dtl_segment(c->mem.context, ctl_room(c), bytes);
 
-	if (dtl_post_send(&c->end, &seg, 1, c->sent) != 0)
-		return -1;
-	return dtl_reap(&c->end, c->end.request, c->sent++, NULL);
+	return dtl_post_send(&c->end, &seg, 1, c->sent);
+}
+
+int ctl_send(struct ctl *c, uint32_t bytes)
+{
+	return post_send(c, bytes) != 0 ? -1 : dtl_reap(&c->end, c->end.request, c->sent++, NULL);
+}
+
+int ctl_send_last(struct ctl *c, uint32_t bytes)
+{
+	return post_send(c, bytes) != 0 ? -1 : dtl_reap_parting(&c->end, c->sent++);
 }
 
 static struct cur begin(struct ctl *c)

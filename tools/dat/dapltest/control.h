@@ -68,6 +68,8 @@ int ctl_recv(struct ctl *c, union ctl_body *ret);
 /* The same connection for bytes of another protocol: the place of the next message, and its Send. */
 unsigned char *ctl_room(struct ctl *c);
 int ctl_send(struct ctl *c, uint32_t bytes);
+/* The last one: the peer answers and ends the connection. */
+int ctl_send_last(struct ctl *c, uint32_t bytes);
 /* Returns the length of the next message, whose bytes stay until ctl_taken, or -1. */
 int64_t ctl_next(struct ctl *c, unsigned char **ret);
 int ctl_taken(struct ctl *c);

@@ -45,7 +45,7 @@ int dtt_job_run(struct dtt_job *j)
 		if (r == 0 && !j->plan->six)
 			r = dtt_perf_look(&j->lane);
 		if (r == 0)
-			r = dtt_lane_advertise(&j->lane);
+			r = dtt_lane_part(&j->lane);
 	}
 	j->ns = dtl_now_ns() - start;
 	return r;

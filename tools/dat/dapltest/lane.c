@@ -170,7 +170,7 @@ static void get_six(struct dtt_lane *l)
 		l->peer[i] = six_get_pair(l->mem.start + advert_room(l->plan) + i * SIX_PAIR, l->plan);
 }
 
-int dtt_lane_advertise(struct dtt_lane *l)
+static int post_advert(struct dtt_lane *l)
 {
 	struct advert advert = { .magic = htonl(LANE_MAGIC), .context = htonl(l->mem.remote),
 			     .base = htobe64((uintptr_t)l->mem.start) };
@@ -180,9 +180,19 @@ int dtt_lane_advertise(struct dtt_lane *l)
 		put_six(l);
 	else
 		memcpy(l->mem.start, &advert, sizeof(advert));
-	if (dtl_post_send(&l->end, &seg, 1, l->posted++) != 0)
-		return -1;
-	return dtt_lane_reap_requests(l);
+	return dtl_post_send(&l->end, &seg, 1, l->posted++);
+}
+
+int dtt_lane_advertise(struct dtt_lane *l)
+{
+	return post_advert(l) != 0 ? -1 : dtt_lane_reap_requests(l);
+}
+
+int dtt_lane_part(struct dtt_lane *l)
+{
+	if (!l->plan->six)
+		return dtt_lane_advertise(l);
+	return post_advert(l) != 0 ? -1 : dtt_lane_reap_parting(l);
 }
 
 int dtt_lane_learn(struct dtt_lane *l)
@@ -342,6 +352,16 @@ int dtt_lane_reap_requests(struct dtt_lane *l)
 {
 	while (l->reaped < l->posted) {
 		if (dtl_reap(&l->end, l->end.request, l->reaped, NULL) != 0)
+			return -1;
+		l->reaped++;
+	}
+	return 0;
+}
+
+int dtt_lane_reap_parting(struct dtt_lane *l)
+{
+	while (l->reaped < l->posted) {
+		if (dtl_reap_parting(&l->end, l->reaped) != 0)
 			return -1;
 		l->reaped++;
 	}

@@ -45,6 +45,8 @@ int dtt_lane_drop(struct dtt_lane *l);
  * make posted the receives: one, for P a second (version 6: one at either end). */
 int dtt_lane_advertise(struct dtt_lane *l);
 int dtt_lane_learn(struct dtt_lane *l);
+/* The same at the end of P, to a server that leaves then if it is of version 6. */
+int dtt_lane_part(struct dtt_lane *l);
 /* Advertises, and receives the peer's advertisement. */
 int dtt_lane_exchange(struct dtt_lane *l);
 
@@ -62,6 +64,8 @@ int dtt_lane_post_recvs(struct dtt_lane *l, uint64_t iteration);
 /* Posts the operation as its initiator. */
 int dtt_lane_post(struct dtt_lane *l, uint32_t op);
 int dtt_lane_reap_requests(struct dtt_lane *l);
+/* Version 6: the last one of all, upon which the server leaves. */
+int dtt_lane_reap_parting(struct dtt_lane *l);
 int dtt_lane_reap_recv(struct dtt_lane *l, uint64_t expected);
 
 #endif

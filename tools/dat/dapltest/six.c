@@ -160,7 +160,7 @@ int six_send_plan(struct ctl *c, const struct dtt_plan *plan)
 		put_t(p, plan);
 	else if (plan->kind == 'P')
 		put_p(p, plan);
-	return ctl_send(c, MESSAGE);
+	return ctl_send_last(c, MESSAGE);
 }
 
 static bool get_type(uint32_t number, enum dtt_type *ret)

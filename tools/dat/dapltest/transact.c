@@ -177,7 +177,7 @@ static int iterate(struct dtt_crew *c, uint64_t iteration)
 	return 0;
 }
 
-static int send_syncs(struct dtt_crew *c)
+static int send_syncs(struct dtt_crew *c, int (*reap)(struct dtt_lane *l))
 {
 	uint32_t i;
 
@@ -185,7 +185,7 @@ static int send_syncs(struct dtt_crew *c)
 		if (dtt_lane_send_sync(&c->lanes[i]) != 0)
 			return -1;
 	for (i = 0; i < c->n_lanes; i++)
-		if (dtt_lane_reap_requests(&c->lanes[i]) != 0)
+		if (reap(&c->lanes[i]) != 0)
 			return -1;
 	return 0;
 }
@@ -200,12 +200,12 @@ static int reap_syncs(struct dtt_crew *c)
 	return 0;
 }
 
-/* Version 6: both ends are here when it returns. The server begins. */
-static int meet(struct dtt_crew *c)
+/* Version 6: both ends are here when it returns. The server begins; at the end it leaves when it has heard the client. */
+static int meet(struct dtt_crew *c, bool end)
 {
 	if (c->side == DTT_SERVER)
-		return send_syncs(c) != 0 ? -1 : reap_syncs(c);
-	return reap_syncs(c) != 0 ? -1 : send_syncs(c);
+		return send_syncs(c, dtt_lane_reap_requests) != 0 ? -1 : reap_syncs(c);
+	return reap_syncs(c) != 0 ? -1 : send_syncs(c, end ? dtt_lane_reap_parting : dtt_lane_reap_requests);
 }
 
 /* Lanes of version 6 exchanged their memory as they were connected. */
@@ -214,7 +214,7 @@ static int prepare(struct dtt_crew *c)
 	uint32_t i;
 
 	if (c->plan->six)
-		return meet(c);
+		return meet(c, false);
 	for (i = 0; i < c->n_lanes; i++)
 		if (dtt_lane_exchange(&c->lanes[i]) != 0)
 			return -1;
@@ -230,7 +230,7 @@ static int work(struct dtt_crew *c)
 	for (it = 0; it < c->plan->iterations; it++)
 		if (iterate(c, it) != 0)
 			return -1;
-	return c->plan->six ? meet(c) : 0;
+	return c->plan->six ? meet(c, true) : 0;
 }
 
 static void *crew_main(void *arg)
