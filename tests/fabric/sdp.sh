@@ -25,7 +25,11 @@ row() {
 }
 
 row "$interop/sdp-family" "$DAPPLE" ib
-for server in http nginx redis iperf3 sshd java; do row "$interop/rsockets-servers" "$DAPPLE" --adapter ib --sdp $server; done
+row "$interop/sdp-family" "$DAPPLE" ib --sdp-own
+for server in http nginx redis iperf3 sshd java; do
+	row "$interop/rsockets-servers" "$DAPPLE" --adapter ib --sdp $server
+	row "$interop/rsockets-servers" "$DAPPLE" --adapter ib --sdp-own $server
+done
 expect 0 "$DAPPLE" fabric down sdp
 echo "$skipped skipped"
 finish
