@@ -64,7 +64,7 @@ int dtt_lane_post_recvs(struct dtt_lane *l, uint64_t iteration);
 /* Posts the operation as its initiator. */
 int dtt_lane_post(struct dtt_lane *l, uint32_t op);
 int dtt_lane_reap_requests(struct dtt_lane *l);
-/* Version 6: the last one of all, upon which the server leaves. */
+/* Version 6: the last one of all, upon which the peer may leave. */
 int dtt_lane_reap_parting(struct dtt_lane *l);
 int dtt_lane_reap_recv(struct dtt_lane *l, uint64_t expected);
 

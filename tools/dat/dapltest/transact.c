@@ -200,12 +200,14 @@ static int reap_syncs(struct dtt_crew *c)
 	return 0;
 }
 
-/* Version 6: both ends are here when it returns. The server begins; at the end it leaves when it has heard the client. */
+/* Version 6: both ends are here when it returns. The server begins. At the end either leaves when it has heard the other. */
 static int meet(struct dtt_crew *c, bool end)
 {
+	int (*reap)(struct dtt_lane *l) = end ? dtt_lane_reap_parting : dtt_lane_reap_requests;
+
 	if (c->side == DTT_SERVER)
-		return send_syncs(c, dtt_lane_reap_requests) != 0 ? -1 : reap_syncs(c);
-	return reap_syncs(c) != 0 ? -1 : send_syncs(c, end ? dtt_lane_reap_parting : dtt_lane_reap_requests);
+		return send_syncs(c, reap) != 0 ? -1 : reap_syncs(c);
+	return reap_syncs(c) != 0 ? -1 : send_syncs(c, reap);
 }
 
 /* Lanes of version 6 exchanged their memory as they were connected. */
