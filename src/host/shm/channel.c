@@ -28,8 +28,7 @@ int shm_peer_full(struct shm_peer_tx *t, uint64_t wait_ns)
 	return ut_now() - t->since < wait_ns ? -EAGAIN : -ENOBUFS;
 }
 
-/* Of a record whose reader sleeps, or that is not in the ring. */
-static __attribute__((noinline)) int wake_or_fail(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
+int shm_peer_wake_or_fail(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
 {
 	switch (r) {
 	case SHM_FULL:
@@ -41,19 +40,6 @@ static __attribute__((noinline)) int wake_or_fail(struct shm_chan *ch, struct sh
 		wake_peer(t->wake.fd);
 		return 0;
 	}
-}
-
-/* Turns the result of a put into 0, -EAGAIN, -ENOBUFS or -ENOTCONN, and wakes the reader. -ENOTCONN: the reader has
- * closed; t is freed, and the next send asks anew. */
-static inline int result_of(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
-{
-	int ret = r == SHM_PUT ? 0 : wake_or_fail(ch, t, r);
-
-	if (ret)
-		return ret;
-	t->since = 0;
-	ch->sent++;
-	return 0;
 }
 
 /* Returns the slot of a QPN, HOST_NO_SLOT for numbers that keep to the wire. */
@@ -101,7 +87,7 @@ int shm_channel_send(struct shm_channel *c, const struct ut_flow *f, uint32_t qp
 		return r;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
-	r = result_of(ch, t, shm_put(&t->ring, &h, data));
+	r = shm_peer_result(ch, t, shm_put(&t->ring, &h, data));
 	return r == -ENOTCONN ? 1 : r;
 }
 
@@ -353,7 +339,7 @@ static inline struct shm_record *make_room(struct shm_chan *ch, const struct ut_
 		return NULL;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
 	if (!at) {
-		*ret_error = why == SHM_FULL ? shm_peer_full(t, SHM_PEER_FULL_MESSAGES) : result_of(ch, t, why);
+		*ret_error = why == SHM_FULL ? shm_peer_full(t, SHM_PEER_FULL_MESSAGES) : shm_peer_result(ch, t, why);
 		return NULL;
 	}
 	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),
@@ -387,7 +373,7 @@ static inline void commit(struct shm_channel *c, struct shm_reservation *at, uin
 		t->unnotified = true;
 	} else {
 		shm_peer_notified(shm_chan_of(c), t);
-		result_of(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
+		shm_peer_result(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
 	}
 	at->end = t->ring.tail;
 }
@@ -427,7 +413,7 @@ static void flush_all(struct shm_chan *ch)
 		if (t->state == SHM_PEER_OPEN) {
 			shm_peer_notified(ch, t);
 			if (t->ring.published != t->ring.tail)
-				result_of(ch, t, shm_publish(&t->ring));
+				shm_peer_result(ch, t, shm_publish(&t->ring));
 		}
 }
 

@@ -186,6 +186,20 @@ struct shm_peer_tx *shm_peer_open(struct shm_chan *ch, const uint8_t addr[16], u
 
 /* Returns the slot of a QPN, or HOST_NO_SLOT for numbers that no process has alone. */
 unsigned shm_peer_slot(uint32_t qpn);
+/* The result of a put, of a record whose reader sleeps or that is not in the ring, as the next function returns it. */
+int shm_peer_wake_or_fail(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r);
+/* Turns the result of a put into 0, -EAGAIN, -ENOBUFS or -ENOTCONN, and wakes the reader. -ENOTCONN: the reader has
+ * closed; t is freed, and the next send asks anew. */
+static inline int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
+{
+	int ret = r == SHM_PUT ? 0 : shm_peer_wake_or_fail(ch, t, r);
+
+	if (ret)
+		return ret;
+	t->since = 0;
+	ch->sent++;
+	return 0;
+}
 /* Its ring is full. Returns -EAGAIN, or -ENOBUFS if it has been full for longer than `timeout` ns. */
 int shm_peer_full(struct shm_peer_tx *t, uint64_t timeout);
 extern const struct shm_channel_ops shm_chan_ops;
