@@ -39,22 +39,16 @@ static int open_file(const char *path)
 	return -1;
 }
 
-static void open_log(const char *path)
+static void complain(const char *path, int err)
 {
-	int fd = open_file(path);
-
-	if (fd >= 0)
-		log_fd = fd;
-	else
-		ut_error("DAPPLE_LOG: %s cannot be used (%s): the lines go to standard error; name a regular file of "
-			 "this user that is no symbolic link", path,
-			 errno == ELOOP ? "a symbolic link" : strerror(errno));
+	ut_error("DAPPLE_LOG: %s cannot be used (%s): the lines go to standard error; name a regular file of "
+		 "this user that is no symbolic link", path, err == ELOOP ? "a symbolic link" : strerror(err));
 }
 
 static void read_environment(void)
 {
 	const char *v = ut_env("DAPPLE_LOG"), *path = NULL;
-	int level = 0;
+	int level = 0, fd;
 
 	for (int i = 1; v && i <= UT_LOG_DEBUG; i++) {
 		size_t n = strlen(names[i]);
@@ -64,9 +58,13 @@ static void read_environment(void)
 			path = v[n] && v[n + 1] ? v + n + 1 : NULL;
 		}
 	}
+	fd = path ? open_file(path) : -1;
+	if (fd >= 0)
+		log_fd = fd;
+	/* From here on other threads write lines without waiting for this one. */
 	__atomic_store_n(&ut_log_threshold, level, __ATOMIC_RELEASE);
-	if (path)
-		open_log(path);
+	if (path && fd < 0)
+		complain(path, errno);
 }
 
 int ut_log_enabled_slow(int level)

@@ -25,8 +25,11 @@ int ut_log_enabled_slow(int level);
 
 static inline int ut_log_enabled(int level)
 {
-	if (__builtin_expect(ut_log_threshold >= 0, 1))
-		return level <= ut_log_threshold;
+	/* Pairs with the release of the thread that read the environment: the file of the lines is open. */
+	int most = __atomic_load_n(&ut_log_threshold, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(most >= 0, 1))
+		return level <= most;
 	return ut_log_enabled_slow(level);
 }
 
