@@ -5,7 +5,7 @@
 
 #include <linux/slab.h>
 
-enum { BACKLOG = 1024, BACKLOG_OWN = 16 };
+enum { BACKLOG_MIN = 16, BACKLOG_MAX = 1024 };
 
 /* The arguments by which a service point is made. Fields that its kind does not have are 0. */
 struct args {
@@ -259,6 +259,12 @@ static DAT_RETURN listen_error(const struct args *a, int err)
 	}
 }
 
+/* Requests that the EVD has no room for are rejected. The kernel's iWARP allocates as many records for each listener. */
+static int backlog(const struct kdp_sp *sp)
+{
+	return clamp_t(unsigned int, READ_ONCE(sp->evd->ring.size), BACKLOG_MIN, BACKLOG_MAX);
+}
+
 static int listen_on(struct kdp_sp *sp, struct sockaddr_storage *ss, u16 *port, struct rdma_cm_id **ret)
 {
 	struct rdma_cm_id *id;
@@ -270,7 +276,7 @@ static int listen_on(struct kdp_sp *sp, struct sockaddr_storage *ss, u16 *port, 
 		return PTR_ERR(id);
 	err = rdma_bind_addr(id, (struct sockaddr *)ss);
 	if (!err)
-		err = rdma_listen(id, sp->obj.hidden ? BACKLOG_OWN : BACKLOG); /* siw allocates as many records */
+		err = rdma_listen(id, backlog(sp));
 	if (err) {
 		rdma_destroy_id(id);
 		return err;
