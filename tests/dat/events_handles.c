@@ -9,7 +9,6 @@
 #include "handles.h"
 
 #include <dat2/dat_registry.h>
-#include <netinet/in.h>
 
 static DAT_HANDLE live[KINDS], freed[KINDS];
 static const DAT_PROVIDER *t;
@@ -49,7 +48,6 @@ static DAT_HANDLE make_ep(void)
 
 static DAT_HANDLE make_csp(DAT_RETURN *ret)
 {
-	DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001) };
 	DAT_HANDLE h = DAT_HANDLE_NULL;
 
@@ -72,7 +70,6 @@ static DAT_HANDLE make_rsp(DAT_HANDLE ep)
 static DAT_HANDLE request(void)
 {
 	DAT_EVENT ev;
-	DAT_COUNT n;
 
 	OK(dat_ep_connect(peer.ep, peer.attr.ia_address_ptr, qual, MP_TIMEOUT, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
@@ -147,35 +144,8 @@ static void make_freed(void)
 
 /* --- the calls: everything but the handles is right --- */
 
-static union {
-	DAT_EVENT ev;
-	DAT_EVD_PARAM evd;
-	DAT_CNO_PARAM cno;
-	DAT_CR_PARAM cr;
-	DAT_EP_PARAM ep;
-	DAT_LMR_PARAM lmr;
-	DAT_RMR_PARAM rmr;
-	DAT_PSP_PARAM psp;
-	DAT_RSP_PARAM rsp;
-	DAT_CSP_PARAM csp;
-	DAT_PZ_PARAM pz;
-	DAT_SRQ_PARAM srq;
-	DAT_IA_ATTR ia;
-} out;
-static DAT_HANDLE made;
-static DAT_COUNT n;
-static DAT_CONTEXT ctx;
-static const DAT_DTO_COOKIE cookie;
-static DAT_SRQ_ATTR srq_attr = { 4, 1, DAT_SRQ_LW_DEFAULT };
-static DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
-static DAT_EP_STATE state;
-static DAT_BOOLEAN yes;
-static DAT_RMR_TRIPLET far;
-static DAT_LMR_TRIPLET segment = { .segment_length = 64 }; /* 0 would be an unbind, which needs no LMR */
+static DAT_CNO_PARAM cno_param;
 static DAT_FD fd;
-static DAT_HANDLE_TYPE type;
-static struct sockaddr_in nowhere = { .sin_family = AF_INET };
-#define ADDR ((DAT_IA_ADDRESS_PTR)&nowhere)
 #define FLAGS ((DAT_COMPLETION_FLAGS)0)
 #define NAME ((char *)mp_ia_name())
 
@@ -195,7 +165,7 @@ static DAT_RETURN extension(DAT_HANDLE h, DAT_EXTENDED_OP op, ...)
 	X(cno_create, t->cno_create_func(h[0], DAT_OS_WAIT_PROXY_AGENT_NULL, &made), { IA, 11 }) \
 	X(cno_modify_agent, t->cno_modify_agent_func(h[0], DAT_OS_WAIT_PROXY_AGENT_NULL), \
 	  { CNO, 19 }) \
-	X(cno_query, t->cno_query_func(h[0], DAT_CNO_FIELD_PROXY, &out.cno), { CNO, 19 }) \
+	X(cno_query, t->cno_query_func(h[0], DAT_CNO_FIELD_PROXY, &cno_param), { CNO, 19 }) \
 	X(cno_free, t->cno_free_func(h[0]), { CNO, 19 }) \
 	X(cno_wait, t->cno_wait_func(h[0], 0, &made), { CNO, 19 }) \
 	X(cno_fd_create, t->cno_fd_create_func(h[0], &fd, &made), { IA, 11 }) \
@@ -271,7 +241,7 @@ static void all_answer(void)
 	OK(t->lmr_query_func(live[LMR], DAT_LMR_FIELD_ALL, &out.lmr));
 	OK(t->rmr_query_func(live[RMR], DAT_RMR_FIELD_ALL, &out.rmr));
 	OK(t->evd_query_func(live[EVD], DAT_EVD_FIELD_ALL, &out.evd));
-	OK(t->cno_query_func(live[CNO], DAT_CNO_FIELD_PROXY, &out.cno));
+	OK(t->cno_query_func(live[CNO], DAT_CNO_FIELD_PROXY, &cno_param));
 	OK(t->ep_query_func(live[EP], DAT_EP_FIELD_ALL, &out.ep));
 	OK(t->srq_query_func(live[SRQ], DAT_SRQ_FIELD_ALL, &out.srq));
 	OK(t->psp_query_func(live[PSP], DAT_PSP_FIELD_ALL, &out.psp));

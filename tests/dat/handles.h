@@ -2,11 +2,18 @@
 /*
  * Every call that both halves of DAT have, with its handles: X(name, call, argument...), where an argument is { kind, subtype of
  * INVALID_HANDLE, whether NULL is allowed } in the order of h[], the handles under test. Everything else in a call is right. The
- * including file has what the calls name: t, the provider's table, and one variable of each kind of argument.
+ * including file has what differs between the two: t, the provider's table, qual, FLAGS and NAME.
  * events_handles.c runs it in user space, tests/kernel/kdapl/handles.c in the kernel.
  */
 #ifndef DAT_HANDLES_H
 #define DAT_HANDLES_H
+
+#ifdef __KERNEL__
+#include <linux/in.h>
+#include <linux/net.h>
+#else
+#include <netinet/in.h>
+#endif
 
 enum kind { IA, PZ, LMR, RMR, EVD, CNO, EP, SRQ, PSP, RSP, CSP, CR, KINDS };
 
@@ -24,6 +31,35 @@ struct call {
 	DAT_RETURN (*fn)(DAT_HANDLE *h);
 	struct arg arg[6];
 };
+
+/* Arguments of the calls below that are no handles under test. */
+static union {
+	DAT_EVENT ev;
+	DAT_EVD_PARAM evd;
+	DAT_CR_PARAM cr;
+	DAT_EP_PARAM ep;
+	DAT_LMR_PARAM lmr;
+	DAT_RMR_PARAM rmr;
+	DAT_PSP_PARAM psp;
+	DAT_RSP_PARAM rsp;
+	DAT_CSP_PARAM csp;
+	DAT_PZ_PARAM pz;
+	DAT_SRQ_PARAM srq;
+	DAT_IA_ATTR ia;
+} out;
+static DAT_HANDLE made;
+static DAT_COUNT n;
+static DAT_CONTEXT ctx;
+static const DAT_DTO_COOKIE cookie;
+static DAT_SRQ_ATTR srq_attr = { 4, 1, DAT_SRQ_LW_DEFAULT };
+static DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
+static DAT_EP_STATE state;
+static DAT_BOOLEAN yes;
+static DAT_RMR_TRIPLET far;
+static DAT_LMR_TRIPLET segment = { .segment_length = 64 }; /* 0 would be an unbind, which needs no LMR */
+static DAT_HANDLE_TYPE type;
+static struct sockaddr_in nowhere = { .sin_family = AF_INET };
+#define ADDR ((DAT_IA_ADDRESS_PTR)&nowhere)
 
 #define FUNCTION(name, expr, ...)                         \
 	static DAT_RETURN call_##name(DAT_HANDLE *h)      \

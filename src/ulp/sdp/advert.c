@@ -42,7 +42,7 @@ enum sdp_verdict sdp_mode_arrived(struct sdp_out *o, struct sdp_in *i, uint32_t 
 		o->mode = SDP_COMBINED;
 		return SDP_GOOD;
 	}
-	/* What is outstanding has to be of the new mode. */
+	/* The new mode has to permit the SrcAvails that are outstanding. */
 	if (!source_may_change(i->mode, bits) || src_avails > (bits == SDP_BUFFERED ? 0 : bits == SDP_COMBINED ? 1 : SDP_MAX_ADVERTS))
 		return SDP_BAD_MODE;
 	i->mode = (enum sdp_mode)bits;

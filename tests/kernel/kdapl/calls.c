@@ -658,7 +658,7 @@ static void shared(void)
 	IS(dat_srq_free(srq), OK);
 }
 
-/* An EVD for one completion, of which nobody takes the first. */
+/* An EVD for one completion, in which the first stays. */
 static void overflow(void)
 {
 	struct pair p = { DAT_HANDLE_NULL, endpoint() };

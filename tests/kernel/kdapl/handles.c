@@ -18,39 +18,12 @@ static const DAT_PROVIDER *t;
 
 /* --- the calls: everything but the handles is right --- */
 
-static union {
-	DAT_EVENT ev;
-	DAT_EVD_PARAM evd;
-	DAT_CR_PARAM cr;
-	DAT_EP_PARAM ep;
-	DAT_LMR_PARAM lmr;
-	DAT_RMR_PARAM rmr;
-	DAT_PSP_PARAM psp;
-	DAT_RSP_PARAM rsp;
-	DAT_CSP_PARAM csp;
-	DAT_PZ_PARAM pz;
-	DAT_SRQ_PARAM srq;
-	DAT_IA_ATTR ia;
-} out;
 static void *memory;
-static DAT_HANDLE made;
-static DAT_COUNT n;
-static DAT_CONTEXT ctx;
-static const DAT_DTO_COOKIE cookie;
-static DAT_SRQ_ATTR srq_attr = { 4, 1, DAT_SRQ_LW_DEFAULT };
-static DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
 static DAT_CONN_QUAL qual = 7303;
-static DAT_EP_STATE state;
-static DAT_BOOLEAN yes;
-static DAT_RMR_TRIPLET far;
-static DAT_LMR_TRIPLET segment = { .segment_length = 64 }; /* 0 would be an unbind, which needs no LMR */
 static DAT_LMR_CONTEXT context;
 static DAT_VLEN length;
 static DAT_VADDR alignment;
-static DAT_HANDLE_TYPE type;
 static DAT_IA_ATTR attr;
-static struct sockaddr_in nowhere = { .sin_family = AF_INET };
-#define ADDR ((DAT_IA_ADDRESS_PTR)&nowhere)
 #define FLAGS NONE
 #define NAME ia_name
 #define REGION(field, value) ((DAT_REGION_DESCRIPTION){ .field = (value) })

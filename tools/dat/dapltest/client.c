@@ -85,7 +85,7 @@ static struct dtt_job *make_job(struct dtl_ia *ia, const struct dtt_plan *plan, 
 	return NULL;
 }
 
-/* Reports what was good, and returns whether it was. */
+/* Reports a test that was good. Returns 0, or -1 if it was not. */
 static int drop_job(struct dtt_job *job, int bad)
 {
 	if (!bad)
