@@ -12,15 +12,21 @@
 
 #undef ibv_reg_mr
 
-static _Thread_local unsigned long left;
-static _Thread_local long held;
+static _Thread_local unsigned long left, run;
+static _Thread_local long held, descriptors;
 static _Thread_local bool counts, fired;
 static _Thread_local const char *failed;
 
 void nth_arm(unsigned long n)
 {
+	nth_arm_run(n, 1);
+}
+
+void nth_arm_run(unsigned long n, unsigned long length)
+{
 	left = n;
-	held = 0;
+	run = length;
+	held = descriptors = 0;
 	counts = true;
 	fired = false;
 	failed = "none";
@@ -40,17 +46,36 @@ const char *nth_name(void)
 
 long nth_left(void)
 {
+	return held + descriptors;
+}
+
+long nth_left_but_descriptors(void)
+{
 	return held;
+}
+
+void nth_got(long nr)
+{
+	held += counts ? nr : 0;
+}
+
+bool nth_fails(const char *name)
+{
+	if (!left || --left)
+		return false;
+	if (--run)
+		left = 1;
+	fired = true;
+	failed = name;
+	if (nth_on_failure)
+		nth_on_failure(name);
+	errno = ENOMEM;
+	return true;
 }
 
 static bool fails(const char *name)
 {
-	if (!left || --left)
-		return false;
-	fired = true;
-	failed = name;
-	errno = ENOMEM;
-	return true;
+	return nth_fails(name);
 }
 
 #define DECLARE(type, name, ...)        \
@@ -58,7 +83,8 @@ static bool fails(const char *name)
 	type __wrap_##name(__VA_ARGS__);
 
 /* Gives an object, or none. */
-#define GETS(type, name, none, params, args)            \
+#define GETS(type, name, none, params, args) GETS_A(held, type, name, none, params, args)
+#define GETS_A(count, type, name, none, params, args)   \
 	DECLARE(type, name, PARAMS params)              \
 	type __wrap_##name(PARAMS params)               \
 	{                                               \
@@ -66,7 +92,7 @@ static bool fails(const char *name)
                                                         \
 		if (!fails(#name))                      \
 			got = __real_##name args;       \
-		held += counts && got != none;          \
+		count += counts && got != none;         \
 		return got;                             \
 	}
 /* Gives an object through a pointer, with 0; or -1. */
@@ -87,11 +113,12 @@ static bool fails(const char *name)
 		return fails(#name) ? -1 : __real_##name args; \
 	}
 /* Gives back. */
-#define GIVES(type, name, present, params, args)        \
+#define GIVES(type, name, present, params, args) GIVES_A(held, type, name, present, params, args)
+#define GIVES_A(count, type, name, present, params, args) \
 	DECLARE(type, name, PARAMS params)              \
 	type __wrap_##name(PARAMS params)               \
 	{                                               \
-		held -= counts && (present);            \
+		count -= counts && (present);           \
 		return __real_##name args;              \
 	}
 #define PARAMS(...) __VA_ARGS__
@@ -117,8 +144,8 @@ GIVES(int, ibv_destroy_cq, true, (struct ibv_cq *cq), (cq))
 GETS(struct ibv_mr *, ibv_reg_mr, NULL, (struct ibv_pd *pd, void *at, size_t n, int access), (pd, at, n, access))
 GETS(struct ibv_mr *, ibv_reg_mr_iova2, NULL, (struct ibv_pd *pd, void *at, size_t n, uint64_t iova, unsigned access), (pd, at, n, iova, access))
 GIVES(int, ibv_dereg_mr, true, (struct ibv_mr *mr), (mr))
-GETS(int, eventfd, -1, (unsigned n, int flags), (n, flags))
-GIVES(int, close, true, (int fd), (fd))
+GETS_A(descriptors, int, eventfd, -1, (unsigned n, int flags), (n, flags))
+GIVES_A(descriptors, int, close, true, (int fd), (fd))
 DOES(int, rdma_resolve_addr, (struct rdma_cm_id *id, struct sockaddr *from, struct sockaddr *to, int ms), (id, from, to, ms))
 DOES(int, rdma_resolve_route, (struct rdma_cm_id *id, int ms), (id, ms))
 DOES(int, rdma_connect, (struct rdma_cm_id *id, struct rdma_conn_param *p), (id, p))
@@ -131,7 +158,7 @@ DOES(int, rdma_get_cm_event, (struct rdma_event_channel *c, struct rdma_cm_event
 DOES(int, ibv_query_device, (struct ibv_context *c, struct ibv_device_attr *attr), (c, attr))
 DOES(int, ibv_get_cq_event, (struct ibv_comp_channel *c, struct ibv_cq **cq, void **context), (c, cq, context))
 DOES(int, poll, (struct pollfd *p, nfds_t n, int ms), (p, n, ms))
-GETS(int, socket, -1, (int family, int type, int protocol), (family, type, protocol))
+GETS_A(descriptors, int, socket, -1, (int family, int type, int protocol), (family, type, protocol))
 DOES(int, connect, (int fd, const struct sockaddr *to, socklen_t len), (fd, to, len))
 DOES(int, setsockopt, (int fd, int level, int name, const void *at, socklen_t len), (fd, level, name, at, len))
 DOES(int, getsockopt, (int fd, int level, int name, void *at, socklen_t *len), (fd, level, name, at, len))

@@ -9,13 +9,21 @@
 
 #include <stdbool.h>
 
-/* In this thread the n-th call from now on fails, once; 0: none. */
+/* In this thread the n-th call from now on fails, once; 0: none. Or so many, one after the other. */
 void nth_arm(unsigned long n);
+void nth_arm_run(unsigned long n, unsigned long length);
 /* Ends that. Returns whether a call has failed. */
 bool nth_disarm(void);
 /* The call that has failed. */
 const char *nth_name(void);
-/* What the thread has got and not given back since it was armed. */
+/* What the thread has got and not given back since it was armed; without its descriptors, which other calls may have brought. */
 long nth_left(void);
+long nth_left_but_descriptors(void);
+
+/* For calls that a program leads here itself: does this one fail, with ENOMEM? So many objects are got or (negative) given back. */
+bool nth_fails(const char *name);
+void nth_got(long nr);
+/* A program may have it: called with each call that fails. */
+__attribute__((weak)) void nth_on_failure(const char *name);
 
 #endif

@@ -48,8 +48,8 @@ static void raise_limits(void)
 	raise_limit(RLIMIT_NOFILE);
 }
 
-/* A carrier from its begin, or a standby that was started for one. Returns true in a process that has to take over. */
-static bool begin(struct rds_node *n, bool is_standby)
+/* A carrier from its begin, or its standby, which returns when it has to take over: first of all there is a standby then. */
+static void begin(struct rds_node *n, bool is_standby)
 {
 	if (!is_standby && rsp_detach(RDS_LISTEN_FD))
 		_exit(1);
@@ -57,18 +57,18 @@ static bool begin(struct rds_node *n, bool is_standby)
 	if (rds_store_make(is_standby ? RDS_STANDBY_STORE_FD : -1) || rds_node_make_maps(n, is_standby ? RDS_STANDBY_MAPS_FD : -1))
 		_exit(1);
 	rds_message_memory(rds_store_get, rds_store_put);
-	if (!is_standby)
-		return rds_standby_fork();
-	rds_standby_begin();
-	return true;
+	if (is_standby)
+		rds_standby_begin();
+	rds_standby_renew(n->maps_fd); /* without one, ulp/rds/renew.h says so and tries again */
 }
 
 int main(int argc, char **argv)
 {
 	static struct rds_node node;
-	bool takes_over = begin(&node, argc > 1 && !strcmp(argv[1], RDS_STANDBY_WORD));
+	bool takes_over = argc > 1 && !strcmp(argv[1], RDS_STANDBY_WORD);
 	int64_t left_at;
 
+	begin(&node, takes_over);
 	signal(SIGTERM, terminate);
 	if (rds_node_init(&node) || (takes_over && rds_takeover(&node)) || rds_serve(&node, RDS_LISTEN_FD))
 		return 1;

@@ -31,8 +31,8 @@ struct rds_transport {
 	void (*leave)(struct rds_conn *c);
 	/* Adds the transport's own state to the row that is kept for the next owner. */
 	void (*keep)(const struct rds_conn *c, struct rds_conn_state *state);
-	/* The next owner: takes up the connection as it was kept. fd: the descriptor that the standby has of it, or -1. */
-	void (*take_over)(struct rds_conn *c, const struct rds_conn_state *state, int fd);
+	/* The next owner: takes up the connection as it was kept. fd: the descriptor that the standby has of it, or -1. Returns 0 or a negative errno. */
+	int (*take_over)(struct rds_conn *c, const struct rds_conn_state *state, int fd);
 };
 
 /* What is being sent. */

@@ -20,8 +20,9 @@
 #ifndef ULP_RDS_FLOW_H
 #define ULP_RDS_FLOW_H
 
-#include "ulp/rds/work.h"
 #include "ulp/preload/name.h"
+#include "ulp/rds/arrival.h"
+#include "ulp/rds/work.h"
 #include "util/list.h"
 
 #include <stdatomic.h>
@@ -46,6 +47,7 @@ struct rds_message {
 	uint64_t work_at[RDS_WORK_MAX]; /* places of its works; 0: none */
 
 	struct ut_list node;
+	struct rds_arrival queued; /* once it has come */
 	uint64_t sequence;
 	uint64_t sender;        /* number of the socket that is charged for it; 0: none */
 	uint64_t end;           /* once it has been sent: place of its end in the stream of TCP, or its number over RDMA */

@@ -42,8 +42,10 @@ static bool has_all_octets(const struct rds_job *j)
 
 struct rds_job *rds_job_new(const struct rds_work *w, int fd, uint64_t *at)
 {
-	struct rds_job *j = is_good(w) && fd >= 0 ? rds_store_get(sizeof(*j) + w->nr_pieces * sizeof(j->pieces[0]) + w->bytes) : NULL;
+	bool good = is_good(w) && fd >= 0;
+	struct rds_job *j = good ? rds_store_get(sizeof(*j) + w->nr_pieces * sizeof(j->pieces[0]) + w->bytes) : NULL;
 
+	errno = good ? ENOMEM : EPROTO;
 	if (!j)
 		return NULL;
 	*j = (struct rds_job){ .work = *w, .uses = 1 };
@@ -51,6 +53,7 @@ struct rds_job *rds_job_new(const struct rds_work *w, int fd, uint64_t *at)
 	    read_at(fd, rds_job_memory(j), rds_work_out(w), at))
 		return j;
 	rds_job_put(j);
+	errno = EPROTO;
 	return NULL;
 }
 

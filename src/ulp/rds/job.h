@@ -6,6 +6,7 @@
 #ifndef ULP_RDS_JOB_H
 #define ULP_RDS_JOB_H
 
+#include "ulp/rds/arrival.h"
 #include "ulp/rds/work.h"
 
 #include <stdatomic.h>
@@ -25,14 +26,15 @@ struct rds_job {
 	bool posted;                    /* never again: the peer's memory has seen it, or may have */
 	bool told;                      /* its end is known to the socket, or need not be */
 
+	struct rds_arrival queued;
 	unsigned uses;
 	struct ibv_mr *mr;
 	struct rds_piece pieces[];      /* behind them the memory */
 };
 
 /*
- * Makes a job from a record, whose memfd has its pieces and octets at this place; *at moves behind them. Returns NULL if the record is not
- * good, or without memory.
+ * Makes a job from a record, whose memfd has its pieces and octets at this place; *at moves behind them. Returns NULL and errno: ENOMEM, or
+ * another one if the record is not good.
  */
 struct rds_job *rds_job_new(const struct rds_work *w, int fd, uint64_t *at);
 /* Its octets: work.bytes of them. */

@@ -18,6 +18,7 @@ int rds_keep_sock_open(struct rds_sock *s)
 {
 	struct rds_store *all = rds_store();
 	struct rds_store_sock *row;
+	int e;
 
 	for (int i = 0; i < RDS_SOCKS_MAX; i++) {
 		row = &all->socks[i];
@@ -30,7 +31,9 @@ int rds_keep_sock_open(struct rds_sock *s)
 		atomic_store(&row->taken, 0);
 		atomic_store(&row->number, 0);
 		rds_keep_sock(s);
-		rds_standby_keep(RDS_STANDBY_SOCK, s->id, NULL, s->watch.fd);
+		e = rds_standby_keep(RDS_STANDBY_SOCK, s->id, NULL, s->watch.fd);
+		if (e)
+			return e;
 		atomic_store(&all->next_sock, s->id);
 		atomic_store(&row->id, s->id);
 		return 0;

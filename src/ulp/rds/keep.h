@@ -26,7 +26,7 @@ enum rds_kept {
 	RDS_KEPT_WORK, RDS_KEPT_ENDED,  /* a work */
 };
 
-/* A row for a new socket, with its descriptor in the standby. Returns 0 or -ENFILE. */
+/* A row for a new socket, with its descriptor in the standby. Returns 0, -ENFILE or -ENOMEM. */
 int rds_keep_sock_open(struct rds_sock *s);
 void rds_keep_sock_close(struct rds_sock *s);
 /* Options or addresses of the socket have changed. */

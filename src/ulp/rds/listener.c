@@ -38,33 +38,39 @@ static void rdma_ready(struct rds_watch *w, uint32_t events)
 	rds_rdma_accept(h->node, h->rdma, &h->addr);
 }
 
-static void open_rdma(struct rds_listener *h)
+/* Returns 0, also without an adapter or its port, or a negative errno for want of memory. */
+static int open_rdma(struct rds_listener *h)
 {
+	int has = h->rdma ? 0 : rds_rdma_has(&h->addr), e;
 	char text[RDS_ADDR_TEXT];
 
-	if (h->rdma || !rds_rdma_has(&h->addr))
-		return;
+	if (has <= 0)
+		return has;
 	h->rdma = rds_rdma_listen(&h->addr);
 	if (!h->rdma) {
+		if (rds_may_retry(-errno))
+			return -errno;
 		rds_say("RDS address %s: RDMA port %u cannot be had (%s): its sockets use TCP; end what has the port, and bind again",
 			rds_addr_text(text, &h->addr), h->addr.family == AF_INET6 ? WIRE_RDS_TCP_PORT : WIRE_RDS_RDMA_PORT,
 			strerror(errno));
-		return;
+		return 0;
 	}
 	h->rdma_watch = (struct rds_watch){ ulp_listener_fd(h->rdma), EPOLLIN, rdma_ready };
-	if (rds_watch_add(&h->node->loop, &h->rdma_watch)) {
-		ulp_listener_close(h->rdma);
-		h->rdma = NULL;
-	}
+	e = rds_watch_add(&h->node->loop, &h->rdma_watch);
+	if (!e)
+		return 0;
+	ulp_listener_close(h->rdma);
+	h->rdma = NULL;
+	h->rdma_watch.fd = -1;
+	return e;
 }
 
 int rds_listener_want_rdma(struct rds_node *n, const struct rsp_addr *addr)
 {
 	struct rds_listener *h = rds_listener_find(n, addr);
+	int e = h ? open_rdma(h) : 0;
 
-	if (h)
-		open_rdma(h);
-	return h && h->rdma ? 0 : -ENOPROTOOPT;
+	return e ? e : h && h->rdma ? 0 : -ENOPROTOOPT;
 }
 
 struct ibv_context *rds_listener_verbs(struct rds_node *n, const struct rsp_addr *addr)
@@ -93,7 +99,7 @@ static void listener_ready(struct rds_watch *w, uint32_t events)
 /* A peer that is taken over TCP may ask over RDMA, too: that listener is there first. */
 static int open_at(struct rds_listener *h)
 {
-	int fd = rds_standby_take(RDS_STANDBY_LISTENER, 0, &h->addr);
+	int fd = rds_standby_take(RDS_STANDBY_LISTENER, 0, &h->addr), e;
 
 	if (fd < 0)
 		fd = rds_tcp_bind(&h->addr);
@@ -102,11 +108,13 @@ static int open_at(struct rds_listener *h)
 		return fd;
 	if (!h->map)
 		return -ENOBUFS;
-	if (!is_loopback(&h->addr))
-		open_rdma(h);
-	rds_standby_keep(RDS_STANDBY_LISTENER, 0, &h->addr, fd);
-	fd = rds_tcp_listen(fd);
-	return fd ? fd : rds_watch_add(&h->node->loop, &h->watch);
+	e = is_loopback(&h->addr) ? 0 : open_rdma(h);
+	if (!e)
+		e = rds_watch_add(&h->node->loop, &h->watch);
+	/* Behind all that may fail: a copy in the standby keeps the port for a moment longer. */
+	if (!e)
+		e = rds_standby_keep(RDS_STANDBY_LISTENER, 0, &h->addr, fd);
+	return e ? e : rds_tcp_listen(fd);
 }
 
 int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr)

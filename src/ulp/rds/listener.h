@@ -29,7 +29,7 @@ struct rds_listener {
 struct rds_listener *rds_listener_find(struct rds_node *n, const struct rsp_addr *addr);
 /* Listens at an address, unless this is done. Returns 0 or a negative errno: -EADDRINUSE: another user has it. */
 int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr);
-/* A socket there has chosen RDMA. Returns 0, or -ENOPROTOOPT if there is none. */
+/* A socket there has chosen RDMA. Returns 0 or a negative errno: -ENOPROTOOPT: there is none. */
 int rds_listener_want_rdma(struct rds_node *n, const struct rsp_addr *addr);
 /* The adapter of an address. NULL: it has none, or no socket may use it. */
 struct ibv_context *rds_listener_verbs(struct rds_node *n, const struct rsp_addr *addr);

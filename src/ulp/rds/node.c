@@ -130,6 +130,8 @@ struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local,
 			"use another user", rds_addr_text(text, peer), n->nr_conns);
 	n->has_refused |= !map; /* each of its messages comes here */
 	c = map ? add_conn(n, local, peer, via, map) : NULL;
+	if (!c)
+		errno = map ? ENOMEM : ENOBUFS;
 	return c && rds_keep_conn_open(c) ? c : NULL;
 }
 
@@ -279,6 +281,10 @@ int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr 
 		return 0;
 	}
 	c = only_rdma ? rds_node_conn(n, &s->bound, to, &rds_rdma) : rds_choose(n, s, to);
+	if (!c && errno == ENOMEM) {
+		n->counters.send_queued--;
+		return -ENOMEM;
+	}
 	if (!c) {
 		rds_node_cancelled(n, m);
 		rds_message_free(m);
@@ -308,16 +314,13 @@ void rds_node_cancel(struct rds_node *n, struct rds_sock *s, const struct rsp_ad
 					n);
 }
 
-static void answer_ping(struct rds_conn *c, const struct rds_header *h)
+/* The answer has the memory of the ping. Returns false if there is none. */
+static bool answer_ping(struct rds_conn *c, const struct rds_header *h, struct rds_message *m)
 {
-	struct rds_message *m;
-
 	c->node->counters.recv_ping++;
 	if (h->sport == WIRE_RDS_PING_PORT || c->flow.nr >= PONGS_MOST)
-		return;
-	m = rds_message_new(0);
-	if (!m)
-		return;
+		return false;
+	m->len = 0;
 	m->sport = WIRE_RDS_PING_PORT;
 	m->dport = h->sport;
 	m->paths = h->sport == WIRE_RDS_PROBE_PORT;
@@ -325,20 +328,22 @@ static void answer_ping(struct rds_conn *c, const struct rds_header *h)
 	rds_flow_queue(&c->flow, m);
 	rds_keep_queued(c, m);
 	c->via->kick(c);
+	return true;
 }
 
 bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds_message *m)
 {
-	bool is_pong = h->sport == WIRE_RDS_PING_PORT && h->dport == WIRE_RDS_PROBE_PORT;
+	bool is_pong = h->sport == WIRE_RDS_PING_PORT && h->dport == WIRE_RDS_PROBE_PORT, is_used = false;
 
 	if (!rds_flow_arrived(&c->flow, h->sequence, h->retransmitted))
 		c->node->counters.recv_drop_old_seq++;
 	else if (h->dport == WIRE_RDS_PING_PORT)
-		answer_ping(c, h);
+		is_used = answer_ping(c, h, m);
 	else if (!is_pong)
 		return deliver(c->node, c, &c->local, &c->peer, h, m);
 	rds_keep_conn(c);
-	rds_message_free(m);
+	if (!is_used)
+		rds_message_free(m);
 	return true;
 }
 

@@ -69,14 +69,14 @@ int rds_node_bind(struct rds_node *n, struct rds_sock *s, struct rsp_addr *addr)
 
 /* --- messages --- */
 
-/* Sends a message of a socket; it is the node's from now on. Returns 0 or a negative errno: then it is freed. */
+/* Sends a message of a socket; it is the node's from now on. Returns 0 or a negative errno: then it is freed, but -ENOMEM: it stays the caller's. */
 int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m);
 /* Drops a socket's messages that are to go to an address, or to all with NULL. */
 void rds_node_cancel(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to);
 /* The connection of these addresses by a transport, or NULL. */
 struct rds_conn *rds_node_find_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
 				    const struct rds_transport *via);
-/* The same, made if there is none; NULL: there are too many, or no memory. */
+/* The same, made if there is none; NULL and errno: ENOBUFS: there are too many; ENOMEM. */
 struct rds_conn *rds_node_conn(struct rds_node *n, const struct rsp_addr *local, const struct rsp_addr *peer,
 			       const struct rds_transport *via);
 /* The next owner: makes the connection that has this row and state; NULL: no memory. */

@@ -229,17 +229,19 @@ static void begin(struct rds_rdma *r)
 
 /* --- requests of peers --- */
 
-bool rds_rdma_has(const struct rsp_addr *addr)
+int rds_rdma_has(const struct rsp_addr *addr)
 {
 	struct sockaddr_storage ss;
 	struct rsp_addr at = *addr;
 	struct ulp_conn u = { 0 };
-	bool has = false;
+	int has;
 
 	at.port = 0;
 	rsp_addr_to(&at, &ss);
 	if (!ulp_open(&u) && !rdma_create_id(u.events, &u.id, NULL, RDMA_PS_TCP) && !rdma_bind_addr(u.id, (struct sockaddr *)&ss))
 		has = u.id->verbs && u.id->verbs->device->node_type == IBV_NODE_CA;
+	else
+		has = rds_may_retry(-errno) ? -errno : 0;
 	ulp_destroy(&u);
 	return has;
 }
@@ -379,10 +381,11 @@ static void keep(const struct rds_conn *c, struct rds_conn_state *state)
 {
 }
 
-static void take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
+static int take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
 {
 	rds_rdma_of(c)->taken_over = c->has_stood;
 	kick(c);
+	return 0;
 }
 
 const struct rds_transport rds_rdma = {

@@ -26,8 +26,8 @@ struct ulp_listener;
 
 extern const struct rds_transport rds_rdma;
 
-/* Returns true if an address has a channel adapter. */
-bool rds_rdma_has(const struct rsp_addr *addr);
+/* Returns 1 if an address has a channel adapter, 0 if it has none, or a negative errno: it is not known for want of memory. */
+int rds_rdma_has(const struct rsp_addr *addr);
 /* Listens at an address. Returns NULL and errno. */
 struct ulp_listener *rds_rdma_listen(const struct rsp_addr *addr);
 /* What RDS_INFO_IB_CONNECTIONS says of a connection of this transport that stands, beside its addresses. */

@@ -132,15 +132,19 @@ static void post_job(struct rds_rdma *r, struct rds_job *j)
 	struct ibv_send_wr wr = work_request(&j->work), *bad;
 	struct ibv_sge sge = { (uintptr_t)rds_job_memory(j), j->work.bytes, e ? 0 : j->mr->lkey };
 
-	j->posted = true;
-	rds_job_use(j);
-	r->jobs[r->tx_posted % RDS_RDMA_SENDS] = j;
-	wr.wr_id = r->tx_posted++;
+	wr.wr_id = r->tx_posted;
 	wr.sg_list = &sge;
-	if (!e)
+	if (!e) {
+		j->posted = true;
 		e = -ibv_post_send(r->u.id->qp, &wr, &bad);
-	if (e)
+		j->posted = !e;
+	}
+	if (e) {
 		ulp_end(&r->u, -e, "an RDMA operation cannot be posted (%s)", strerror(-e));
+		return;
+	}
+	rds_job_use(j);
+	r->jobs[r->tx_posted++ % RDS_RDMA_SENDS] = j;
 }
 
 /* What was flushed was not done: it ends with its message, which is dropped. */
@@ -343,6 +347,8 @@ static void poll_all(struct rds_rdma *r)
 	while ((n = ibv_poll_cq(r->u.cq, 16, wc)) > 0)
 		for (int i = 0; i < n; i++)
 			take_completion(r, &wc[i]);
+	if (n < 0)
+		ulp_end(&r->u, EIO, "completions cannot be polled (%s)", strerror(EIO));
 }
 
 void rds_rdma_take_completions(struct rds_rdma *r)

@@ -31,7 +31,7 @@ static void watch(void)
 static void say(int r)
 {
 	if (r && !the.has_said)
-		rds_say("RDS carrier: its standby has ended, and no other one can be started (%s): if the carrier is killed, too, sockets end and "
+		rds_say("RDS carrier: no standby can be started (%s): if the carrier is killed, too, sockets end and "
 			"messages are lost; have more processes allowed (ulimit -u), or end some", strerror(-r));
 	the.has_said = r != 0;
 }

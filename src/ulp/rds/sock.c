@@ -32,22 +32,25 @@ static int read_rest(int fd, uint8_t *to, size_t len)
 	return 0;
 }
 
-/* The message of a record, or NULL. */
-static struct rds_message *read_message(const struct rds_record *r, const uint8_t *data, size_t len, int fd)
+/* The message of a record. Returns 0 or a negative errno. */
+static int read_message(const struct rds_record *r, const uint8_t *data, size_t len, int fd, struct rds_message **ret)
 {
 	struct rds_message *m;
+	int e;
 
 	if (r->len > RDS_MESSAGE_MAX || r->nr_works > RDS_WORK_MAX || len != (r->len < RDS_INLINE ? r->len : RDS_INLINE) ||
 	    (r->len > RDS_INLINE || r->nr_works) != (fd >= 0))
-		return NULL;
+		return -EPROTO;
 	m = rds_message_new(r->len);
 	if (!m)
-		return NULL;
+		return -ENOMEM;
 	memcpy(m->data, data, len);
-	if (!read_rest(fd, m->data + len, r->len - len))
-		return m;
-	rds_message_free(m);
-	return NULL;
+	e = read_rest(fd, m->data + len, r->len - len);
+	if (e)
+		rds_message_free(m);
+	else
+		*ret = m;
+	return e;
 }
 
 /* The destination of a record: its own, or that of connect(). */
@@ -65,8 +68,8 @@ static void free_message(struct rds_message *m)
 	rds_message_free(m);
 }
 
-/* The works of a record; an atomic has a place of its own. Returns false if they are not good. */
-static bool read_works(struct rds_sock *s, const struct rds_record *r, int fd, struct rds_message *m)
+/* The works of a record; an atomic has a place of its own. Returns 0 or a negative errno: -EPROTO: they are not good. */
+static int read_works(struct rds_sock *s, const struct rds_record *r, int fd, struct rds_message *m)
 {
 	uint64_t at = r->len > RDS_INLINE ? r->len - RDS_INLINE : 0;
 	struct rds_job *j;
@@ -75,46 +78,63 @@ static bool read_works(struct rds_sock *s, const struct rds_record *r, int fd, s
 	m->silent = r->nr_works && !r->len && !r->cookie;
 	for (uint32_t i = 0; i < r->nr_works; i++) {
 		j = rds_job_new(&r->work[i], fd, &at);
-		place = j && j->work.kind >= RDS_WORK_FADD;
-		if (!j || m->works[place]) {
+		if (!j)
+			return -errno;
+		place = j->work.kind >= RDS_WORK_FADD;
+		if (m->works[place]) {
 			rds_job_put(j);
-			return false;
+			return -EPROTO;
 		}
 		j->sender = s->id;
 		j->recverr = s->recverr;
 		m->works[place] = j;
 		m->silent = m->silent && j->work.flags & RDS_RDMA_SILENT;
 	}
-	return true;
+	return 0;
 }
 
 /* The room that a message takes until it is acknowledged, and those of its works until they are done. */
-static void charge(struct rds_sock *s, const struct rds_message *m)
+static size_t room_of(const struct rds_message *m)
 {
-	s->sent_bytes += m->len;
+	size_t n = m->len;
+
 	for (int i = 0; i < RDS_WORK_MAX; i++)
-		s->sent_bytes += m->works[i] ? m->works[i]->work.bytes : 0;
-	s->node->counters.send_rdma += m->works[0] != NULL;
+		n += m->works[i] ? m->works[i]->work.bytes : 0;
+	return n;
 }
 
-static void take_data(struct rds_sock *s, const struct rds_record *r, const uint8_t *data, size_t len, int fd)
+/* Returns 0, also for a record that is not good, or a negative errno: nothing is taken for want of memory. */
+static int take_data(struct rds_sock *s, const struct rds_record *r, const uint8_t *data, size_t len, int fd)
 {
 	const struct rsp_addr *to = destination(s, r);
-	struct rds_message *m = to ? read_message(r, data, len, fd) : NULL;
+	struct rds_message *m = NULL;
+	int e = to ? read_message(r, data, len, fd, &m) : -EPROTO;
+	bool has_work;
+	size_t room;
 
-	if (!m)
-		return;
-	if (!read_works(s, r, fd, m)) {
-		free_message(m);
-		return;
+	if (!e)
+		e = read_works(s, r, fd, m);
+	if (e) {
+		if (m)
+			free_message(m);
+		return rds_may_retry(e) ? e : 0;
 	}
 	m->sender = s->id;
 	m->record = r->id;
 	m->sport = ntohs(s->bound.port);
 	m->dport = ntohs(to->port);
 	m->cookie = r->cookie;
-	charge(s, m);
-	rds_node_send(s->node, s, to, m);
+	room = room_of(m);
+	has_work = m->works[0] != NULL;
+	s->sent_bytes += room;
+	e = rds_node_send(s->node, s, to, m);
+	if (e == -ENOMEM) {
+		s->sent_bytes -= room;
+		free_message(m);
+		return e;
+	}
+	s->node->counters.send_rdma += has_work;
+	return 0;
 }
 
 /* A send has met a congested port. The news may have come before this. */
@@ -131,13 +151,16 @@ static void take_congested(struct rds_sock *s, const struct rds_record *r)
 		rds_sock_updated(s, bit);
 }
 
+/* What it is in is freed. */
 static void free_arrival(struct rds_arrival *a)
 {
-	if (a->job)
-		rds_keep_told(a->job);
-	rds_job_put(a->job);
-	rds_message_free(a->m);
-	free(a);
+	struct rds_message *m = a->m;
+	struct rds_job *j = a->job;
+
+	if (j)
+		rds_keep_told(j);
+	rds_job_put(j);
+	rds_message_free(m);
 }
 
 static void close_sock(struct rds_sock *s)
@@ -157,17 +180,21 @@ static void close_sock(struct rds_sock *s)
 	free(s);
 }
 
-/* What a record says is done once, though an owner may be killed between any two steps. */
-static void take_once(struct rds_sock *s, const struct rds_record *r, const uint8_t *data, size_t len, int fd)
+/* What a record says is done once, though an owner may be killed between any two steps. Returns as take_data(). */
+static int take_once(struct rds_sock *s, const struct rds_record *r, const uint8_t *data, size_t len, int fd)
 {
+	int e = 0;
+
 	if (rds_keep_is_taken(s, r->id))
-		return;
+		return 0;
 	rds_keep_taking(s, r->id);
 	if (r->kind == RDS_RECORD_DATA)
-		take_data(s, r, data, len, fd);
+		e = take_data(s, r, data, len, fd);
 	else if (r->kind == RDS_RECORD_CONGESTED)
 		take_congested(s, r);
-	rds_keep_took(s, r->id);
+	if (!e)
+		rds_keep_took(s, r->id);
+	return e;
 }
 
 /* Takes one record. Returns 0, -EAGAIN, or another negative errno at the end. */
@@ -176,7 +203,7 @@ static int take_record(struct rds_sock *s)
 	static uint8_t data[RDS_INLINE];
 	struct rds_record r;
 	struct iovec iov[2] = { { &r, sizeof(r) }, { data, sizeof(data) } };
-	int fd, flags;
+	int fd, flags, e = 0;
 	ssize_t n = rds_take(s->watch.fd, iov, 2, &fd, MSG_DONTWAIT | MSG_PEEK, &flags);
 
 	if (n == -ECONNRESET) /* the program has closed it with arrivals unread; its records are still here */
@@ -186,11 +213,12 @@ static int take_record(struct rds_sock *s)
 	if (flags & MSG_CTRUNC) /* no descriptor is free: the record stays until there is one */
 		return -EAGAIN;
 	if ((size_t)n >= sizeof(r))
-		take_once(s, &r, data, (size_t)n - sizeof(r), fd);
-	rds_skip(s->watch.fd);
+		e = take_once(s, &r, data, (size_t)n - sizeof(r), fd);
+	if (!e) /* or it stays until there is memory */
+		rds_skip(s->watch.fd);
 	if (fd >= 0)
 		close(fd);
-	return 0;
+	return e ? -EAGAIN : 0;
 }
 
 void rds_sock_flow(struct rds_sock *s)
@@ -315,13 +343,9 @@ static void queue(struct rds_sock *s, struct rds_arrival *a)
 /* Not given at once: connections are at work on their lists. */
 void rds_sock_worked_again(struct rds_sock *s, struct rds_job *j)
 {
-	struct rds_arrival *a = malloc(sizeof(*a));
-
-	if (!a)
-		return;
-	*a = (struct rds_arrival){ .job = j };
+	j->queued = (struct rds_arrival){ .job = j };
 	rds_job_use(j);
-	queue(s, a);
+	queue(s, &j->queued);
 }
 
 void rds_sock_worked(struct rds_sock *s, struct rds_job *j)
@@ -332,15 +356,9 @@ void rds_sock_worked(struct rds_sock *s, struct rds_job *j)
 
 void rds_sock_again(struct rds_sock *s, struct rds_message *m)
 {
-	struct rds_arrival *a = malloc(sizeof(*a));
-
-	if (!a) {
-		rds_message_free(m);
-		return;
-	}
-	*a = (struct rds_arrival){ .m = m };
+	m->queued = (struct rds_arrival){ .m = m };
 	s->queue_bytes += m->len;
-	queue(s, a);
+	queue(s, &m->queued);
 }
 
 bool rds_sock_deliver(struct rds_sock *s, struct rds_message *m)
@@ -384,25 +402,32 @@ static void ready(struct rds_watch *w, uint32_t events)
 		rds_sock_flow(s);
 }
 
-/* A socket of this descriptor, which its program has named. NULL: no memory, or it is there already. */
-static struct rds_sock *make_sock(struct rds_node *n, int un, uint64_t id)
+/* A socket of this descriptor, which its program has named. Returns 0 or a negative errno: -EEXIST: it is there already. */
+static int make_sock(struct rds_node *n, int un, uint64_t id, struct rds_sock **ret)
 {
 	struct rds_sock *s = calloc(1, sizeof(*s));
+	int e = 0;
 
 	if (!s)
-		return NULL;
+		return -ENOMEM;
 	*s = (struct rds_sock){ .watch = { un, EPOLLIN, ready }, .node = n, .id = id, .sndbuf = RDS_BUFFER, .rcvbuf = RDS_BUFFER,
 				.transport = (int)RDS_TRANS_NONE, .name_len = sizeof(s->name) };
 	ut_list_init(&s->node_entry);
 	ut_list_init(&s->queue);
 	ut_list_init(&s->regions);
-	if (!getpeername(un, (struct sockaddr *)&s->name, &s->name_len) && !rds_sock_find(n, &s->name, s->name_len) &&
-	    !rds_watch_add(&n->loop, &s->watch)) {
-		ut_list_add_tail(&n->socks, &s->node_entry);
-		return s;
+	if (getpeername(un, (struct sockaddr *)&s->name, &s->name_len))
+		e = -errno;
+	else if (rds_sock_find(n, &s->name, s->name_len))
+		e = -EEXIST;
+	if (!e)
+		e = rds_watch_add(&n->loop, &s->watch);
+	if (e) {
+		free(s);
+		return e;
 	}
-	free(s);
-	return NULL;
+	ut_list_add_tail(&n->socks, &s->node_entry);
+	*ret = s;
+	return 0;
 }
 
 static void drop_sock(struct rds_node *n, struct rds_sock *s)
@@ -424,10 +449,10 @@ int rds_sock_open(struct rds_node *n, int un)
 		close(un);
 		return 0;
 	}
-	s = make_sock(n, un, n->next_sock + 1);
-	if (!s) {
+	r = make_sock(n, un, n->next_sock + 1, &s);
+	if (r) {
 		close(un);
-		return -ENOMEM;
+		return r;
 	}
 	n->next_sock++;
 	r = rds_keep_sock_open(s);
@@ -438,13 +463,14 @@ int rds_sock_open(struct rds_node *n, int un)
 
 int rds_sock_take(struct rds_node *n, int un, struct rds_store_sock *row, _Atomic uint64_t *claims)
 {
-	const struct rds_sock_state *state = &row->state[atomic_load(&row->which)];
-	struct rds_sock *s = make_sock(n, un, atomic_load(&row->id));
+	const struct rds_sock_state *state = &row->state[atomic_load(&row->which) & 1];
 	const struct rds_map *map;
+	struct rds_sock *s;
+	int r = make_sock(n, un, atomic_load(&row->id), &s);
 
-	if (!s) {
+	if (r) {
 		close(un);
-		return 0; /* its program has gone */
+		return rds_may_retry(r) ? r : 0; /* else its program has gone */
 	}
 	s->row = row;
 	s->claims = claims;

@@ -31,7 +31,7 @@ struct rds_sock {
 	struct rsp_addr bound, peer;    /* family 0: none */
 	size_t sndbuf, rcvbuf;
 	size_t sent_bytes;              /* payload that peers have not acknowledged */
-	struct ut_list queue;           /* arrivals that the program's end had no room for */
+	struct ut_list queue;           /* struct rds_arrival that the program's end had no room for */
 	size_t queue_bytes;
 	bool congested;                 /* as told to the peers */
 	bool seen;                      /* a send has met a congested port */
@@ -45,13 +45,6 @@ struct rds_sock {
 struct rds_news {
 	uint64_t cookie;                /* one of the peer */
 	uint32_t used_key;              /* one of the socket that has ended */
-};
-
-/* An arrival: a message, or a work that is done. */
-struct rds_arrival {
-	struct ut_list node;
-	struct rds_message *m;
-	struct rds_job *job;
 };
 
 /* Takes over a descriptor: the carrier's end of a new socket. Returns 0 or a negative errno; then it is closed. */

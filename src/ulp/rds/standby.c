@@ -65,10 +65,13 @@ static struct kept *find(const struct order *o, bool make)
 	return &all[nr_all++];
 }
 
+/* Without memory for a descriptor this standby is of no use: the owner starts another one, and tells that all. */
 static void obey(const struct order *o, int fd)
 {
 	struct kept *k = find(o, o->what == KEEP);
 
+	if (!k && o->what == KEEP)
+		_exit(1);
 	if (k && k->fd >= 0)
 		close(k->fd);
 	if (k)
@@ -97,53 +100,16 @@ static void await_end(void)
 	}
 }
 
+/* The standbys of a carrier count them in the memory that they share. */
 static bool die_in_a_row(void)
 {
-	static int64_t since;
-	static unsigned deaths;
+	struct rds_store *s = rds_store();
 
-	if (ulp_now_ms() - since > DEATHS_MS) {
-		since = ulp_now_ms();
-		deaths = 0;
+	if (ulp_now_ms() - atomic_load(&s->deaths_since) > DEATHS_MS) {
+		atomic_store(&s->deaths_since, ulp_now_ms());
+		atomic_store(&s->deaths, 0);
 	}
-	return ++deaths > DEATHS_MOST;
-}
-
-/* Stands by with this end of the socket pair until it has to take over. */
-static void stand_by(int pair)
-{
-	pair_fd = pair;
-	prctl(PR_SET_NAME, "rds-standby");
-	await_end();
-	if (die_in_a_row())
-		_exit(1);
-	prctl(PR_SET_NAME, "dapple-rds");
-	close(pair_fd);
-	pair_fd = -1;
-}
-
-bool rds_standby_fork(void)
-{
-	bool takes_over = false;
-	int sv[2];
-	pid_t pid;
-
-	signal(SIGCHLD, SIG_IGN);
-	for (;;) {
-		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
-			return takes_over;
-		pid = fork();
-		if (pid) {
-			close(sv[1]);
-			if (pid < 0)
-				close(sv[0]);
-			pair_fd = pid < 0 ? -1 : sv[0];
-			return takes_over;
-		}
-		close(sv[0]);
-		stand_by(sv[1]);
-		takes_over = true;
-	}
+	return atomic_fetch_add(&s->deaths, 1) >= DEATHS_MOST;
 }
 
 void rds_standby_begin(void)
@@ -151,8 +117,14 @@ void rds_standby_begin(void)
 	close_range(RDS_STANDBY_FDS, ~0u, 0);
 	for (int fd = RDS_LISTEN_FD; fd < RDS_STANDBY_FDS; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	stand_by(RDS_STANDBY_PAIR_FD);
-	rds_standby_fork();
+	pair_fd = RDS_STANDBY_PAIR_FD;
+	prctl(PR_SET_NAME, "rds-standby");
+	await_end();
+	if (die_in_a_row())
+		_exit(1);
+	prctl(PR_SET_NAME, "dapple-rds");
+	close(pair_fd);
+	pair_fd = -1;
 }
 
 static struct order order_of(uint32_t what, uint32_t kind, uint64_t key, const struct rsp_addr *addr)
@@ -184,14 +156,17 @@ void rds_standby_dismiss(void)
 	tell(&o, -1);
 }
 
-void rds_standby_keep(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr, int fd)
+int rds_standby_keep(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr, int fd)
 {
 	struct order o = order_of(fd < 0 ? DROP : KEEP, kind, key, addr);
 	struct kept *k = find(&o, fd >= 0);
 
+	if (!k && fd >= 0)
+		return -ENOMEM;
 	if (k)
 		*k = (struct kept){ o, fd, false };
 	tell(&o, fd);
+	return 0;
 }
 
 int rds_standby_take(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr)
@@ -259,6 +234,7 @@ int rds_standby_renew(int maps_fd)
 {
 	int sv[2], r;
 
+	signal(SIGCHLD, SIG_IGN);
 	if (pair_fd >= 0)
 		close(pair_fd);
 	pair_fd = -1;

@@ -3,15 +3,15 @@
  * The standby: a second process of the carrier that has a copy of each descriptor which may not be closed by the end of the owner, and does
  * nothing else. When one of the two is killed, the other one makes it anew.
  *
- *   carrier --fork()--> standby                    descriptors: listener for requests, ends of programs' sockets,
- *   is the owner <--descriptors by a socket pair-->  TCP connections and listeners
- *   killed        --end of the socket pair-->        owner; forks the next standby, then opens its adapters
- *   owner        <--end of the socket pair--         killed
- *     \--posix_spawn()--> standby: the program from its begin, with the descriptors of the memory; then the others, as before
+ *   carrier --posix_spawn()--> standby: this program from its begin, with the descriptors of the memory and the listener for requests
+ *   is the owner --descriptors by a socket pair--> ends of programs' sockets, TCP connections and listeners
+ *   killed       --end of the socket pair-->       owner; starts the next standby, then opens its adapters
+ *   owner        <--end of the socket pair--       killed
+ *     \--posix_spawn()--> standby, which is given all descriptors again
  *
- * A standby has no thread, and has not called verbs: its fork() is one of a process with one thread. The owner has threads, so it does not
- * fork, and a standby of its own is a new program. If owners die one right after the other - of what they find in the memory - the last
- * standby goes, too. SIGTERM ends both.
+ * The owner has threads, so it does not fork(): each standby is a new program. Descriptors wait for it in the socket pair, so it has them even
+ * if the owner is killed before it has begun. If owners die one right after the other - of what they find in the memory - the last standby
+ * goes, too. SIGTERM ends both.
  */
 #ifndef ULP_RDS_STANDBY_H
 #define ULP_RDS_STANDBY_H
@@ -27,26 +27,22 @@ enum rds_standby_kind {
 	RDS_STANDBY_LISTENER,           /* addr */
 };
 
-/*
- * Forks the standby and returns in the owner: at once with false, or with true in what was the standby and has to take over. The owner's
- * orderly end needs rds_standby_dismiss() before.
- */
-bool rds_standby_fork(void);
+/* The owner's orderly end needs it before. */
 void rds_standby_dismiss(void);
 
-/* Descriptors of a standby that is a new program, and the word on its command line. */
+/* Descriptors of a standby, and the word on its command line. */
 #define RDS_STANDBY_WORD "standby"
 enum { RDS_STANDBY_PAIR_FD = RDS_LISTEN_FD + 1, RDS_STANDBY_STORE_FD, RDS_STANDBY_MAPS_FD, RDS_STANDBY_FDS };
 
-/* In such a program: stands by. Returns when the owner has been killed and it has to take over, with a standby of its own. */
+/* In the standby: stands by. Returns when the owner has been killed and it has to take over. */
 void rds_standby_begin(void);
-/* The owner: starts the next standby if the one before has ended. maps_fd: of the congestion maps. Returns 0 or a negative errno. */
+/* The owner: starts a standby; the one before has ended, or there was none. maps_fd: of the congestion maps. Returns 0 or a negative errno. */
 int rds_standby_renew(int maps_fd);
 /* The owner: a descriptor that is readable when the standby has ended; -1: there is none. */
 int rds_standby_fd(void);
 
-/* Gives the standby a copy of a descriptor, in the place of one before; has it close that (fd: -1). */
-void rds_standby_keep(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr, int fd);
+/* Gives the standby a copy of a descriptor, in the place of one before; has it close that (fd: -1). Returns 0 or -ENOMEM: then it is as before. */
+int rds_standby_keep(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr, int fd);
 /* The descriptor that the dead owner has left, which is the caller's then; or -1. The standby of the caller has a copy. */
 int rds_standby_take(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr);
 /* Closes those that nothing has taken, here and in the standby. */

@@ -31,6 +31,30 @@ static size_t slot_size(unsigned c)
 	return (size_t)SMALLEST << c;
 }
 
+static uint32_t nr_slots(unsigned c)
+{
+	return (uint32_t)(CLASS_ROOM / slot_size(c));
+}
+
+/* The lists of free slots, empty: 4 MiB of address space, of which as much is used as of the slots. */
+static int make_lists(void)
+{
+	uint32_t *at = next_free[0], nr = 0;
+
+	for (unsigned c = 0; c < CLASSES; c++)
+		nr += nr_slots(c);
+	if (!at)
+		at = calloc(nr, sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	for (unsigned c = 0; c < CLASSES; c++) {
+		next_free[c] = at;
+		first_free[c] = NONE;
+		at += nr_slots(c);
+	}
+	return 0;
+}
+
 static int make_memory(void)
 {
 	int fd = memfd_create("rds-store", MFD_CLOEXEC);
@@ -52,9 +76,7 @@ int rds_store_make(int fd)
 		return -errno;
 	shared = p;
 	slots = (uint8_t *)p + SLOTS_AT;
-	for (unsigned c = 0; c < CLASSES; c++)
-		first_free[c] = NONE;
-	return 0;
+	return make_lists();
 }
 
 int rds_store_fd(void)
@@ -72,21 +94,24 @@ static uint8_t *slot(unsigned c, uint32_t i)
 	return slots + c * CLASS_ROOM + i * slot_size(c);
 }
 
+static uint32_t ever(unsigned c)
+{
+	uint32_t n = atomic_load(&shared->ever[c]);
+
+	return n < nr_slots(c) ? n : nr_slots(c);
+}
+
 /* A slot of a class, or NULL. */
 static void *get(unsigned c)
 {
 	uint32_t i = first_free[c];
 
-	if (!next_free[c])
-		next_free[c] = calloc(CLASS_ROOM / slot_size(c), sizeof(uint32_t));
-	if (!next_free[c])
-		return NULL;
 	if (i != NONE) {
 		first_free[c] = next_free[c][i];
 		return slot(c, i);
 	}
-	i = atomic_load(&shared->ever[c]);
-	if (i == CLASS_ROOM / slot_size(c))
+	i = ever(c);
+	if (i == nr_slots(c))
 		return NULL;
 	atomic_store(&shared->ever[c], i + 1);
 	return slot(c, i);
@@ -105,31 +130,48 @@ void *rds_store_get(size_t len)
 /* Every slot is behind the begin of the whole memory. */
 uint64_t rds_store_place(const void *m)
 {
-	uintptr_t begin = (uintptr_t)shared, at = (uintptr_t)m;
+	uintptr_t begin = (uintptr_t)slots, at = (uintptr_t)m;
 
-	return at > begin && at < begin + WHOLE ? at - begin : 0;
+	return at >= begin && at < begin + CLASSES * CLASS_ROOM ? at - begin + SLOTS_AT : 0;
+}
+
+/* The class of a place of the slots. */
+static unsigned class_of(uint64_t place)
+{
+	return (unsigned)((place - SLOTS_AT) / CLASS_ROOM);
 }
 
 void *rds_store_at(uint64_t place)
 {
-	return (uint8_t *)shared + place;
+	uint64_t at;
+	unsigned c;
+
+	if (place < SLOTS_AT || place >= WHOLE)
+		return NULL;
+	c = class_of(place);
+	at = (place - SLOTS_AT) % CLASS_ROOM;
+	return at % slot_size(c) || at / slot_size(c) >= ever(c) ? NULL : slots + (place - SLOTS_AT);
+}
+
+size_t rds_store_room(const void *m)
+{
+	uint64_t place = rds_store_place(m);
+
+	return place ? slot_size(class_of(place)) : 0;
 }
 
 static void put(unsigned c, uint32_t i)
 {
-	if (!next_free[c])
-		return;
 	next_free[c][i] = first_free[c];
 	first_free[c] = i;
 }
 
 void rds_store_put(void *m)
 {
-	size_t place = rds_store_place(m), at = place - SLOTS_AT;
-	unsigned c = (unsigned)(at / CLASS_ROOM);
+	uint64_t place = rds_store_place(m);
 
 	if (place)
-		put(c, (uint32_t)(at % CLASS_ROOM / slot_size(c)));
+		put(class_of(place), (uint32_t)((place - SLOTS_AT) % CLASS_ROOM / slot_size(class_of(place))));
 	else
 		free(m);
 }
@@ -137,18 +179,14 @@ void rds_store_put(void *m)
 void rds_store_look(void (*look)(void *m, void *arg), void *arg)
 {
 	for (unsigned c = 0; c < CLASSES; c++)
-		for (uint32_t i = 0; i < atomic_load(&shared->ever[c]); i++)
+		for (uint32_t i = 0; i < ever(c); i++)
 			look(slot(c, i), arg);
 }
 
 void rds_store_each(bool (*is_in_use)(void *m, void *arg), void *arg)
 {
-	for (unsigned c = 0; c < CLASSES; c++) {
-		uint32_t nr = atomic_load(&shared->ever[c]);
-
-		next_free[c] = calloc(CLASS_ROOM / slot_size(c), sizeof(uint32_t));
-		for (uint32_t i = 0; i < nr; i++)
+	for (unsigned c = 0; c < CLASSES; c++)
+		for (uint32_t i = 0; i < ever(c); i++)
 			if (!is_in_use(slot(c, i), arg))
 				put(c, i);
-	}
 }

@@ -6,7 +6,8 @@
  *   slots of 512, 1024, ... 2 MiB octets, for messages and works; the first word of a slot says whether it is in use (ulp/rds/keep.h)
  *
  * The owner alone writes. Its lists of free slots are its own: the next owner makes them anew. One slot names another by its
- * place, as processes have the memory at different addresses.
+ * place, as processes have the memory at different addresses. What the next owner reads may be anything, since the one before may have
+ * been killed for what it wrote: each number is bounded before it is used (ulp/rds/takeover.c), and what does not fit is dropped.
  */
 #ifndef ULP_RDS_STORE_H
 #define ULP_RDS_STORE_H
@@ -61,6 +62,8 @@ struct rds_store_conn {
 
 struct rds_store {
 	_Atomic uint64_t next_sock;     /* no socket has had a higher number */
+	_Atomic int64_t deaths_since;   /* of owners: counted from that time on, ulp_now_ms() */
+	_Atomic uint32_t deaths;
 	struct rds_store_sock socks[RDS_SOCKS_MAX];
 	struct rds_store_conn conns[RDS_STORE_CONNS];
 };
@@ -73,9 +76,11 @@ struct rds_store *rds_store(void);
 /* Memory of a message or work, or NULL; and back. If all slots are in use it is memory of this process alone. */
 void *rds_store_get(size_t len);
 void rds_store_put(void *m);
-/* The place of a slot's memory, never 0; 0: it is NULL, or of this process alone. And back. */
+/* The place of a slot's memory, never 0; 0: it is NULL, or of this process alone. And back; NULL: no slot that has been in use begins there. */
 uint64_t rds_store_place(const void *m);
 void *rds_store_at(uint64_t place);
+/* The octets of the slot that memory is in; 0: it is in none. */
+size_t rds_store_room(const void *m);
 /* The next owner: looks at each slot that has ever been in use, in any order. */
 void rds_store_look(void (*look)(void *m, void *arg), void *arg);
 /* Then, once: the same, and a slot is free from now on if this returns false. */

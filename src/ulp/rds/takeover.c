@@ -10,9 +10,11 @@
 #include "ulp/rds/store.h"
 #include "ulp/rds/tcp.h"
 
+#include <errno.h>
 #include <linux/rds.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum rank { MESSAGE_SENT, ARRIVAL, WORK };      /* ARRIVAL: a message that has come, or the end of a work */
 
@@ -26,6 +28,7 @@ struct kept {
 struct found {
 	struct kept *at;
 	size_t nr, room;
+	bool failed;                    /* there was no memory for one */
 };
 
 /* --- messages and works --- */
@@ -34,12 +37,47 @@ static const struct rds_conn_state *conn_state(int row)
 {
 	const struct rds_store_conn *c = &rds_store()->conns[row];
 
-	return &c->state[atomic_load(&c->which)];
+	return &c->state[atomic_load(&c->which) & 1];
+}
+
+static bool is_addr(const struct rsp_addr *a)
+{
+	return a->family == AF_INET || a->family == AF_INET6;
+}
+
+static bool is_conn(const struct rds_conn_state *s)
+{
+	return is_addr(&s->local) && is_addr(&s->peer) && (s->type == (int)RDS_TRANS_TCP || s->type == RDS_TRANS_IB);
+}
+
+static bool is_sock(const struct rds_store_sock *row)
+{
+	const struct rds_sock_state *s = &row->state[atomic_load(&row->which) & 1];
+
+	return (!s->bound.family || is_addr(&s->bound)) && (!s->peer.family || is_addr(&s->peer));
+}
+
+/* What a slot says of its length and its row is within bounds. */
+static bool is_message(const struct rds_message *m)
+{
+	size_t room = rds_store_room(m);
+
+	return room >= sizeof(*m) && m->len <= room - sizeof(*m) && m->row >= -1 && m->row < RDS_STORE_CONNS;
+}
+
+static bool is_work(const struct rds_job *j)
+{
+	size_t room = rds_store_room(j);
+
+	return (j->kept == RDS_KEPT_WORK || j->kept == RDS_KEPT_ENDED) && room >= sizeof(*j) && j->work.nr_pieces <= RDS_WORK_PIECES &&
+	       j->work.nr_pieces * sizeof(j->pieces[0]) + j->work.bytes <= room - sizeof(*j);
 }
 
 /* Of one that came by a connection the peer will send the octets again, unless they count as taken. */
 static bool counts(const struct rds_message *m)
 {
+	if (!is_message(m))
+		return false;
 	if (m->kept == RDS_KEPT_SENT)
 		return true;
 	return m->kept == RDS_KEPT_COME && (m->row < 0 || m->arrival <= conn_state(m->row)->arrival);
@@ -47,6 +85,8 @@ static bool counts(const struct rds_message *m)
 
 static bool is_partial(const struct rds_message *m)
 {
+	if (!is_message(m))
+		return false;
 	for (int i = 0; i < RDS_STORE_CONNS; i++)
 		if (atomic_load(&rds_store()->conns[i].used) && conn_state(i)->up && conn_state(i)->in == rds_store_place(m))
 			return true;
@@ -59,26 +99,21 @@ static void mark_works(void *slot, void *arg)
 	const struct rds_message *m = slot;
 	struct rds_job *j;
 
-	for (int i = 0; m->kept == RDS_KEPT_SENT && i < RDS_WORK_MAX; i++) {
-		j = m->work_at[i] ? rds_store_at(m->work_at[i]) : NULL;
+	for (int i = 0; m->kept == RDS_KEPT_SENT && is_message(m) && i < RDS_WORK_MAX; i++) {
+		j = rds_store_at(m->work_at[i]);
 		if (j && j->kept == RDS_KEPT_NOT)
 			atomic_store(&j->kept, RDS_KEPT_WORK);
 	}
 }
 
-static bool is_work(const void *slot)
-{
-	const struct rds_job *j = slot;
-
-	return j->kept == RDS_KEPT_WORK || j->kept == RDS_KEPT_ENDED;
-}
-
+/* The slot is in use. */
 static bool add(struct found *f, struct kept k)
 {
 	struct kept *more;
 
 	if (f->nr == f->room) {
 		more = realloc(f->at, (f->room ? f->room * 2 : 256) * sizeof(*more));
+		f->failed = f->failed || !more;
 		if (!more)
 			return true;
 		f->at = more;
@@ -143,7 +178,8 @@ static void take_works(struct rds_sock *s, struct rds_message *m)
 
 	memset(m->works, 0, sizeof(m->works));
 	for (int i = 0; m->kept == RDS_KEPT_SENT && i < RDS_WORK_MAX; i++) {
-		j = m->work_at[i] ? rds_store_at(m->work_at[i]) : NULL;
+		j = rds_store_at(m->work_at[i]);
+		j = j && is_work(j) ? j : NULL;
 		m->works[i] = j;
 		if (j)
 			rds_job_use(j);
@@ -241,6 +277,8 @@ static int take_socks(struct rds_node *n)
 		fd = rds_standby_take(RDS_STANDBY_SOCK, row->id, NULL);
 		if (fd < 0)
 			atomic_store(&row->id, 0);
+		else if (!is_sock(row))
+			close(fd);
 		else
 			r = rds_sock_take(n, fd, row, &n->maps->claims[i]);
 		if (!sock_of(n, atomic_load(&row->id))) {
@@ -252,7 +290,7 @@ static int take_socks(struct rds_node *n)
 	return r;
 }
 
-static void take_conns(struct rds_node *n)
+static int take_conns(struct rds_node *n)
 {
 	const struct rds_conn_state *s;
 	struct rds_conn *c;
@@ -261,27 +299,36 @@ static void take_conns(struct rds_node *n)
 		if (!atomic_load(&rds_store()->conns[i].used))
 			continue;
 		s = conn_state(i);
+		if (!is_conn(s)) {
+			atomic_store(&rds_store()->conns[i].used, 0);
+			continue;
+		}
 		c = rds_node_take_conn(n, s->type == (int)RDS_TRANS_TCP ? &rds_tcp : &rds_rdma, s, i);
-		if (c)
-			c->flow.next_tx = atomic_load(&rds_store()->conns[i].next_tx);
+		if (!c)
+			return -ENOMEM;
+		c->flow.next_tx = atomic_load(&rds_store()->conns[i].next_tx);
 	}
+	return 0;
 }
 
 /* Also those of addresses whose sockets have gone: the peers of their connections rely on them. */
-static void open_listeners(struct rds_node *n)
+static int open_listeners(struct rds_node *n)
 {
 	struct rds_sock *s;
 	struct rds_conn *c;
+	int e = 0;
 
 	ut_list_each(c, &n->conns, node_entry)
-		rds_listener_open(n, &c->local);
+		if (e != -ENOMEM)
+			e = rds_listener_open(n, &c->local);
 	ut_list_each(s, &n->socks, node_entry) {
-		if (!s->bound.family)
+		if (!s->bound.family || e == -ENOMEM)
 			continue;
-		rds_listener_open(n, &s->bound);
-		if (s->transport == RDS_TRANS_IB)
-			rds_listener_want_rdma(n, &s->bound);
+		e = rds_listener_open(n, &s->bound);
+		if (s->transport == RDS_TRANS_IB && e != -ENOMEM)
+			e = rds_listener_want_rdma(n, &s->bound);
 	}
+	return e == -ENOMEM ? e : 0;
 }
 
 /* Arrivals of this owner are behind all of the one before. */
@@ -295,12 +342,16 @@ static void count_arrivals(struct rds_node *n, const struct found *f)
 			n->arrivals = f->at[i].place;
 }
 
-static void take_slots(struct rds_node *n)
+static int take_slots(struct rds_node *n)
 {
 	struct found f = { 0 };
 
 	rds_store_look(mark_works, NULL);
 	rds_store_each(collect, &f);
+	if (f.failed) {
+		free(f.at);
+		return -ENOMEM;
+	}
 	count_arrivals(n, &f);
 	if (f.nr)
 		qsort(f.at, f.nr, sizeof(*f.at), in_order);
@@ -317,6 +368,7 @@ static void take_slots(struct rds_node *n)
 			take_work(n, f.at[i].j);
 	}
 	free(f.at);
+	return 0;
 }
 
 int rds_takeover(struct rds_node *n)
@@ -325,15 +377,20 @@ int rds_takeover(struct rds_node *n)
 	struct rds_sock *s;
 	int r = take_socks(n);
 
+	if (!r)
+		r = take_conns(n);
+	if (!r)
+		r = take_slots(n);
 	if (r)
 		return r;
-	take_conns(n);
-	take_slots(n);
 	ut_list_each(c, &n->conns, node_entry)
 		rds_out_restart(c);
-	open_listeners(n);
+	r = open_listeners(n);
 	ut_list_each(c, &n->conns, node_entry)
-		c->via->take_over(c, conn_state(c->row), rds_standby_take(RDS_STANDBY_TCP, (uint64_t)c->row, NULL));
+		if (!r)
+			r = c->via->take_over(c, conn_state(c->row), rds_standby_take(RDS_STANDBY_TCP, (uint64_t)c->row, NULL));
+	if (r)
+		return r;
 	rds_standby_close_rest();
 	ut_list_each(s, &n->socks, node_entry)
 		rds_sock_flow(s);

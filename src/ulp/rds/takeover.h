@@ -5,7 +5,10 @@
 
 #include "ulp/rds/node.h"
 
-/* The node is new. Returns 0 or a negative errno. */
+/*
+ * The node is new. Returns 0 or a negative errno: without memory nothing is lost yet, and the process has to end, so that the standby that it has
+ * takes over in its place.
+ */
 int rds_takeover(struct rds_node *n);
 
 #endif

@@ -87,10 +87,9 @@ static void broke_rule(struct rds_tcp *t, enum rds_verdict v)
 {
 	char local[RDS_ADDR_TEXT], peer[RDS_ADDR_TEXT];
 
-	if (v != RDS_NO_ROOM)
-		rds_say("RDS connection %s -> %s: the peer broke a rule of RDS (%s): the TCP connection is closed, and "
-			"made again for the messages that wait; look at the program at the other end",
-			rds_addr_text(local, &t->c.local), rds_addr_text(peer, &t->c.peer), rds_rules[v]);
+	rds_say("RDS connection %s -> %s: the peer broke a rule of RDS (%s): the TCP connection is closed, and "
+		"made again for the messages that wait; look at the program at the other end",
+		rds_addr_text(local, &t->c.local), rds_addr_text(peer, &t->c.peer), rds_rules[v]);
 	lost(t);
 }
 
@@ -147,9 +146,11 @@ static void ready_up(struct rds_tcp *t, uint32_t events)
 		r = rds_tcp_drain(t, &v);
 	else if (!t->c.paused && events & EPOLLIN)
 		r = rds_tcp_receive(t, RDS_TCP_READS, &v);
+	if (v == RDS_NO_ROOM)
+		return; /* what TCP has acknowledged is read when there is memory, be the connection at its end or not */
 	if (v != RDS_GOOD) {
 		broke_rule(t, v);
-	} else if ((r && r != -EAGAIN && r != -EINTR) || events & (EPOLLHUP | EPOLLERR)) {
+	} else if ((r && !rds_may_retry(r)) || events & (EPOLLHUP | EPOLLERR)) {
 		lost(t);
 	} else {
 		rds_tcp_take_acks(t);
@@ -174,7 +175,10 @@ static void end_old(struct rds_tcp *t)
 
 	shutdown(t->watch.fd, SHUT_RDWR);
 	rds_tcp_drain(t, &v);
-	lost(t);
+	if (v == RDS_NO_ROOM)
+		rds_timer_set(rds_tcp_loop(t), &t->retry, RETRY_MS);
+	else
+		lost(t);
 }
 
 static void retry_due(struct rds_timer *timer)
@@ -199,9 +203,7 @@ static void begin_connect(struct rds_tcp *t)
 	int fd = rds_tcp_socket(&t->c);
 
 	t->watch = (struct rds_watch){ fd < 0 ? -1 : fd, EPOLLOUT, ready };
-	if (fd >= 0)
-		rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd);
-	if (fd >= 0 && !rds_tcp_dial(&t->c, fd) && !rds_watch_add(rds_tcp_loop(t), &t->watch)) {
+	if (fd >= 0 && !rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd) && !rds_tcp_dial(&t->c, fd) && !rds_watch_add(rds_tcp_loop(t), &t->watch)) {
 		t->state = RDS_TCP_CONNECTING;
 		if (rds_choose_may(&t->c))
 			rds_timer_set(rds_tcp_loop(t), &t->retry, LIMIT_OF_CHOICE_MS);
@@ -212,22 +214,24 @@ static void begin_connect(struct rds_tcp *t)
 
 /* --- what the listener has --- */
 
-/* The peer has given up the connection before: TCP has acknowledged what is still to be read of it. */
+/* The peer has given up the connection before: TCP has acknowledged what is still to be read of it. Without memory for that, the peer tries again. */
 static void replace(struct rds_tcp *t, int fd)
 {
-	enum rds_verdict v;
+	enum rds_verdict v = RDS_GOOD;
 
 	if (t->state == RDS_TCP_UP)
 		rds_tcp_drain(t, &v);
+	if (v == RDS_NO_ROOM) {
+		rds_tcp_refuse(fd);
+		return;
+	}
 	lose(t);
 	rds_timer_stop(&t->retry);
 	t->watch = (struct rds_watch){ fd, EPOLLIN, ready };
-	rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd);
-	if (rds_watch_add(rds_tcp_loop(t), &t->watch)) {
-		rds_watch_close(rds_tcp_loop(t), &t->watch);
-		return;
-	}
-	stand(t);
+	if (rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd) || rds_watch_add(rds_tcp_loop(t), &t->watch))
+		lost(t);
+	else
+		stand(t);
 }
 
 void rds_tcp_accept(struct rds_node *n, int listener, const struct rsp_addr *local)
@@ -324,7 +328,7 @@ static void read_to_end(struct rds_tcp *t, const struct rds_conn_state *state, u
 		t->skip = state->stream - removed;
 		t->got = state->got;
 		memcpy(t->in_head, state->head, sizeof(t->in_head));
-		t->in = state->in ? rds_store_at(state->in) : NULL;
+		t->in = rds_store_at(state->in);
 		if (t->got >= sizeof(t->in_head))
 			rds_header_get(&t->header, t->in_head);
 	}
@@ -333,18 +337,34 @@ static void read_to_end(struct rds_tcp *t, const struct rds_conn_state *state, u
 	rds_timer_set(rds_tcp_loop(t), &t->retry, END_MS);
 }
 
-static void take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
+/* The octets of a message are in one that has room for them. */
+static bool is_sound(const struct rds_conn_state *state)
+{
+	const struct rds_message *m = rds_store_at(state->in);
+	struct rds_header h;
+
+	if (!state->up || state->got < WIRE_RDS_HEADER_LEN)
+		return !state->up || !state->in;
+	return m && m->kept == RDS_KEPT_NOT && rds_header_get(&h, state->head) == RDS_GOOD && m->len == h.len &&
+	       state->got < WIRE_RDS_HEADER_LEN + h.len && rds_store_room(m) - sizeof(*m) >= m->len;
+}
+
+static int take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
 {
 	const struct rds_conn_state was = *state;
 	struct rds_tcp *t = rds_tcp_of(c);
 	uint64_t removed;
+	int e;
 
 	t->watch = (struct rds_watch){ fd, EPOLLIN, ready };
-	if (fd >= 0 && rds_tcp_removed(fd, &removed) && (was.up ? removed <= was.stream : !removed) &&
-	    !rds_watch_add(rds_tcp_loop(t), &t->watch))
-		read_to_end(t, &was, removed);
-	else
+	if (fd < 0 || !is_sound(&was) || !rds_tcp_removed(fd, &removed) || (was.up ? removed > was.stream : removed)) {
 		lost(t);
+		return 0;
+	}
+	e = rds_watch_add(rds_tcp_loop(t), &t->watch);
+	if (!e)
+		read_to_end(t, &was, removed);
+	return e;
 }
 
 const struct rds_transport rds_tcp = {

@@ -45,7 +45,10 @@ static size_t copy(uint8_t *to, size_t room, const uint8_t *from, size_t len)
 	return n;
 }
 
-/* Takes octets of the stream. */
+/*
+ * Takes octets of the stream. Without memory for a message the last octet of its header is not taken: it stays in the socket, which is readable
+ * again.
+ */
 static enum rds_verdict take_octets(struct rds_tcp *t, const uint8_t *at, size_t len)
 {
 	enum rds_verdict v;
@@ -59,6 +62,10 @@ static enum rds_verdict take_octets(struct rds_tcp *t, const uint8_t *at, size_t
 			at += n;
 			len -= n;
 			v = t->got == sizeof(t->in_head) ? take_header(t) : RDS_GOOD;
+			if (v == RDS_NO_ROOM) {
+				t->got--;
+				t->stream--;
+			}
 			if (v != RDS_GOOD || !t->in)
 				return v;
 		}
@@ -89,6 +96,7 @@ static void drop(struct rds_tcp *t, uint8_t *buf, size_t len)
 int rds_tcp_receive(struct rds_tcp *t, unsigned most, enum rds_verdict *ret_v)
 {
 	static uint8_t buf[READ_SIZE];
+	uint64_t before;
 	ssize_t n;
 
 	for (*ret_v = RDS_GOOD; most && *ret_v == RDS_GOOD; most--) {
@@ -98,8 +106,10 @@ int rds_tcp_receive(struct rds_tcp *t, unsigned most, enum rds_verdict *ret_v)
 		if (t->skip) {
 			t->skip -= (uint64_t)n;
 		} else {
+			before = t->stream;
 			*ret_v = take_octets(t, buf, (size_t)n);
 			rds_keep_conn(&t->c);
+			n = *ret_v == RDS_NO_ROOM ? (ssize_t)(t->stream - before) : n;
 		}
 		drop(t, buf, (size_t)n);
 		if (t->c.paused)
