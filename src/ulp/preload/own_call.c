@@ -110,6 +110,14 @@ static void lease(struct call *k)
 	atomic_store(&rsp_own_leased, true);
 }
 
+/* The call goes on at the stream. A relay that is not parked sleeps for completions, and mostly for the stream. */
+static void let_relay(struct sdp_relay *r)
+{
+	if (r->parked || r->deaf)
+		rsp_own_wake(r);
+	r->leased_ns = 0;
+}
+
 /* Whatever is owed to the peer leaves before the connection is let go. Returns the call's end. */
 static bool leave_call(struct call *k, bool ended, ssize_t *ret)
 {
@@ -119,7 +127,7 @@ static bool leave_call(struct call *k, bool ended, ssize_t *ret)
 	if (ended && (r->leased_ns || blocks(k)))
 		lease(k);
 	else if (!ended)
-		rsp_own_wake(r);
+		let_relay(r);
 	if (!--r->inside)
 		pthread_cond_broadcast(&r->turn);
 	pthread_mutex_unlock(&r->lock);
@@ -344,6 +352,12 @@ static size_t send_copied(struct call *k, bool large)
 	return gone;
 }
 
+/* Returns true if there may be room now or soon. */
+static bool waits_for_room(struct call *k)
+{
+	return look(k) > 0 || (blocks(k) && !sdp_conn_failed(k->r->c) && (!k->idle_since || ulp_now_ns() - k->idle_since < SPIN_NS));
+}
+
 /* Returns false if the rest is the stream's. */
 static bool send_some(struct call *k)
 {
@@ -357,16 +371,28 @@ static bool send_some(struct call *k)
 		advance(k, gone);
 		return gone == n;
 	}
-	return send_copied(k, large) || look(k) > 0 || (blocks(k) && !sdp_conn_failed(k->r->c) && (!k->idle_since ||
-	       ulp_now_ns() - k->idle_since < SPIN_NS));
+	return send_copied(k, large) || waits_for_room(k);
 }
 
-/* Octets that the program has left in the stream, by whatever call, go first. */
-static bool may_send(struct sdp_relay *r)
+static bool is_sent(const struct sdp_relay *r)
 {
 	int waiting = 1;
 
-	return !r->up_ended && !r->hung && !ioctl(r->un, SIOCINQ, &waiting) && !waiting;
+	return !ioctl(r->un, SIOCINQ, &waiting) && !waiting;
+}
+
+/*
+ * Octets that the program has left in the stream, by whatever call, go first. They are sent here: a relay that takes them while the
+ * program leaves more there would never find the stream empty. Returns true if it is.
+ */
+static bool stream_is_sent(struct call *k)
+{
+	const struct sdp_relay *r = k->r;
+
+	while (!is_sent(r))
+		if (r->up_ended || r->hung || (!sdp_relay_up(k->r) && !waits_for_room(k)))
+			return false;
+	return !r->up_ended && !r->hung;
 }
 
 #define SEND_FLAGS (MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_WAITALL)
@@ -378,7 +404,7 @@ bool rsp_own_send(struct sdp_relay *r, int fd, const struct iovec *iov, int nr, 
 	*ret = 0;
 	if (!k.left || (flags & ~SEND_FLAGS) || !enter(&k))
 		return false;
-	if (may_send(r))
+	if (stream_is_sent(&k))
 		while (k.left && send_some(&k))
 			;
 	return leave_call(&k, !k.left || (k.done && !blocks(&k)), ret);

@@ -99,7 +99,7 @@ static bool at_mark(const struct sdp_relay *r)
 	return !r->filled && !ioctl(r->un, SIOCATMARK, &at) && at;
 }
 
-static bool up(struct sdp_relay *r)
+bool sdp_relay_up(struct sdp_relay *r)
 {
 	bool moved = false, oob;
 	uint8_t *room;
@@ -175,11 +175,13 @@ static void wait_for(struct sdp_relay *r)
 	if (r->hung && !p[0].events)
 		p[0].fd = -1; /* a hang-up would wake at once */
 	sdp_conn_fds(r->c, p + 2);
+	r->deaf = !(p[0].events & POLLIN);
 	pthread_mutex_unlock(&r->lock);
 	n = poll(p, 2 + SDP_CONN_FDS, ms);
 	if (n > 0 && p[1].revents)
 		(void)!read(r->kick, &kicks, sizeof(kicks));
 	pthread_mutex_lock(&r->lock);
+	r->deaf = false;
 	if (n <= 0)
 		return;
 	r->full = r->full && !(p[0].revents & (POLLOUT | POLLHUP | POLLERR));
@@ -202,7 +204,7 @@ static void copy(struct sdp_relay *r)
 		if (sdp_conn_progress(r->c) || (sdp_is_over(r->c) && r->down_ended))
 			return;
 		moved = sdp_relay_down(r);
-		moved = up(r) || moved;
+		moved = sdp_relay_up(r) || moved;
 		offer(r);
 		pthread_cond_broadcast(&r->turn);
 		if (r->until && ulp_now_ms() >= r->until)

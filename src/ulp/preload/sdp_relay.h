@@ -37,6 +37,7 @@ struct sdp_relay {
 	bool shared;                    /* the stream is the only way: another process may hold the descriptor */
 	bool leaving;                   /* the process ends */
 	bool parked;                    /* the thread waits for its turn */
+	bool deaf;                      /* the thread sleeps, and octets of the program do not wake it */
 	unsigned receiving;             /* of them, those that take what has been received: the thread waits for their end */
 	unsigned inside;                /* calls of the program, which may have let go of the lock; they end before the relay */
 	int64_t leased_ns;              /* until then */
@@ -60,6 +61,8 @@ extern struct sdp_relay *(*rsp_sdp_new)(int un, struct sdp_conn *c);
 
 /* Gives the program's stream what has been received. Returns true if octets have moved. */
 bool sdp_relay_down(struct sdp_relay *r);
+/* Sends what the program has left in its stream, as much as there is room for. Returns true if octets or an end have moved. */
+bool sdp_relay_up(struct sdp_relay *r);
 /* Lets the thread have its turn, at once. */
 void sdp_relay_release(struct sdp_relay *r);
 
