@@ -127,7 +127,8 @@ static const struct wrong wrongs[] = {
 	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_RD_COMPL, .number = 1 }, 0 },
 	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_RDMA_WR_COMPL, .number = 1 }, 0 },
 	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_SINK_CANCEL_ACK }, 0 },
-	{ "is not outstanding", { 0 }, { .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = 1 }, 0 },
+	{ "answers no ChRcvBuf", { 0 }, { .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = 1 }, 0 },
+	{ "a second ChRcvBuf", { .mid = WIRE_SDP_CH_RCV_BUF, .number = UINT32_MAX }, { .mid = WIRE_SDP_CH_RCV_BUF, .number = 1 }, 0 },
 	{ "may not make", { 0 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 1 }, 0 },
 	{ "may not make", { 0 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 8 | 1 }, 0 },
 	{ "may not make", { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, 0 },
@@ -220,15 +221,20 @@ static void wrong_sink_server(struct ends *e)
 	sdp_conn_close(c);
 }
 
-static void raw_await(uint8_t mid)
+/* Returns the message, a copy of it; the receive is posted again. */
+static const uint8_t *raw_await(uint8_t mid)
 {
-	const uint8_t *at;
+	static uint8_t got[RAW_SIZE];
+	uint8_t *at;
 	struct ibv_wc wc;
 
 	do {
 		CHECK(rdma_get_recv_comp(raw.id, &wc) == 1 && !wc.status);
-		at = (const uint8_t *)(uintptr_t)wc.wr_id;
-	} while (at[0] != mid);
+		at = (uint8_t *)(uintptr_t)wc.wr_id;
+		memcpy(got, at, RAW_SIZE);
+		CHECK(!rdma_post_recv(raw.id, at, at, RAW_SIZE, raw.mr));
+	} while (got[0] != mid);
+	return got;
 }
 
 static void wrong_sink_client(struct ends *e)
@@ -241,6 +247,92 @@ static void wrong_sink_client(struct ends *e)
 	for (unsigned n = 0; !n || n < wrong_sink->times; n++)
 		for (int i = 0; i < 2 && wrong_sink->m[i].mid; i++)
 			raw_send(wrong_sink->m[i], 0);
+	raw_await_end();
+	raw_close();
+}
+
+/* --- peers that lie about the size of receives --- */
+
+/* Receives for the sizes that a peer asks for: none, the size in force, and more than memory has. */
+static void sizes_server(struct ends *e)
+{
+	struct sdp_conn *c;
+
+	conf.depth = 8;
+	c = sdp_ends_serve_good(e);
+	while (!sdp_conn_progress(c))
+		sdp_ends_wait_for(c);
+	CHECK_MSG(strstr(sdp_conn_why(c), "aborts"), "%s", sdp_conn_why(c));
+	sdp_conn_close(c);
+}
+
+static uint32_t raw_await_number(uint8_t mid)
+{
+	struct sdp_msg m;
+
+	CHECK(sdp_msg_get(&m, raw_await(mid), sdp_header_len(mid)) == SDP_GOOD);
+	return m.number;
+}
+
+/* Each of the eight receives has to be used once. */
+static void sizes_client(struct ends *e)
+{
+	static const uint32_t asked[] = { 0, 32768, UINT32_MAX, UINT32_MAX }, granted[] = { 32768, 32768, 65536, 65536 };
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	for (int i = 0; i < 4; i++) {
+		raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF, .number = asked[i] }, 0);
+		for (int n = 0; i == 2 && n < 10; n += 5) {
+			for (int j = 0; j < 5; j++)
+				raw_send((struct sdp_msg){ .mid = WIRE_SDP_DATA }, 0);
+			if (!n)
+				raw_await(WIRE_SDP_DATA);
+		}
+		CHECK(raw_await_number(WIRE_SDP_CH_RCV_BUF_ACK) == granted[i]);
+	}
+	raw_send((struct sdp_msg){ .mid = WIRE_SDP_ABORT_CONN }, 0);
+	raw_await_end();
+	raw_close();
+}
+
+/* Answers to the server's wish: sizes, then one more than questions. Messages may become no longer than the server asked for. */
+static const uint32_t *answer;
+
+static void answer_server(struct ends *e)
+{
+	struct sdp_conn *c;
+	uint8_t *room;
+	size_t len;
+
+	conf.advertise = 0;
+	c = sdp_ends_serve_good(e);
+	while (!sdp_conn_progress(c)) {
+		room = sdp_conn_counts(c)->sent < 40 * 1008 ? sdp_send_room(c, false, &len) : NULL;
+		CHECK(!room || len == 1008 || (*answer > 1024 && len == conf.receive_max - 16));
+		if (room)
+			sdp_send(c, room, 1008, false);
+		else
+			sdp_ends_wait_for(c);
+	}
+	CHECK_MSG(strstr(sdp_conn_why(c), "answers no ChRcvBuf"), "%s", sdp_conn_why(c));
+	CHECK(sdp_conn_counts(c)->longer == (*answer > 1024 ? conf.receive_max : 0));
+	sdp_conn_close(c);
+}
+
+static void answer_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+	uint32_t n = 0;
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	/* 32 filled messages take more credits than the 30 of Hello; the question follows them. */
+	while (n++ < 30)
+		raw_await(WIRE_SDP_DATA);
+	raw_send((struct sdp_msg){ .mid = WIRE_SDP_DATA, .ack = 30 }, 0);
+	CHECK(raw_await_number(WIRE_SDP_CH_RCV_BUF) == conf.receive_max);
+	raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = *answer, .ack = 30 }, 0);
+	raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = *answer, .ack = 30 }, 0);
 	raw_await_end();
 	raw_close();
 }
@@ -270,7 +362,7 @@ static void flood_client(struct ends *e)
 
 	CHECK(!raw_connect(e, data, sizeof(data)));
 	for (unsigned i = 0; i < 60; i++)
-		raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF, .number = 65536, .bufs = 1 }, 0);
+		raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF, .number = 1, .bufs = 1 }, 0);
 	raw_await_end();
 	raw_close();
 }
@@ -304,6 +396,13 @@ int main(void)
 		ends_run(wrong->rule, AF_INET, wrong_server, wrong_client);
 	for (wrong_sink = wrong_sinks; wrong_sink < wrong_sinks + sizeof(wrong_sinks) / sizeof(wrong_sinks[0]); wrong_sink++)
 		ends_run(wrong_sink->rule, AF_INET, wrong_sink_server, wrong_sink_client);
+	ends_run("sizes of receives", AF_INET, sizes_server, sizes_client);
+	for (uint32_t i = 0; i < 4; i++) {
+		static const uint32_t answers[] = { 0, 1, 1024, UINT32_MAX };
+
+		answer = &answers[i];
+		ends_run("answers to ChRcvBuf", AF_INET, answer_server, answer_client);
+	}
 	ends_run("answers without credits", AF_INET, flood_server, flood_client);
 	ends_run("a Hello that is refused", AF_INET, bad_hello_server, bad_hello_client);
 	return 0;

@@ -8,10 +8,14 @@
 
 int sdp_post_receive(struct sdp_conn *c, uint32_t i)
 {
-	struct ibv_sge sge = { (uintptr_t)sdp_message(c, i), c->conf.receive_size, c->rdma.mr->lkey };
+	struct ibv_sge sge;
 	struct ibv_recv_wr wr = { .wr_id = sdp_work_id(SDP_WORK_RECEIVE, i), .sg_list = &sge, .num_sge = 1 }, *bad;
-	int r = ibv_post_recv(c->rdma.id->qp, &wr, &bad);
+	int r = sdp_longer_post(c, i);
 
+	if (r)
+		return r;
+	sge.addr = (uintptr_t)sdp_receive_at(c, i, &sge.length, &sge.lkey);
+	r = ibv_post_recv(c->rdma.id->qp, &wr, &bad);
 	if (r)
 		return ulp_end(&c->rdma, r, "a receive cannot be posted (%s)", strerror(r));
 	sdp_flow_posted(&c->flow, 1);
@@ -90,10 +94,10 @@ static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
 		return sdp_sink_cancel_acked(c);
 	case WIRE_SDP_MODE_CHANGE:
 		return take_mode(c, m);
-	case WIRE_SDP_CH_RCV_BUF: /* the size in force stays */
-		return sdp_owe(c, WIRE_SDP_CH_RCV_BUF_ACK, c->conf.receive_size);
-	case WIRE_SDP_CH_RCV_BUF_ACK: /* answers ChRcvBuf, which is not sent */
-		return sdp_fail_rule(c, SDP_NO_ADVERT);
+	case WIRE_SDP_CH_RCV_BUF:
+		return sdp_longer_asked(c, m->number);
+	case WIRE_SDP_CH_RCV_BUF_ACK:
+		return sdp_longer_answered(c, m->number);
 	case WIRE_SDP_SUSP_COMM:
 	case WIRE_SDP_SUSP_COMM_ACK:
 		return sdp_fail_rule(c, SDP_SUSPENDED);
@@ -104,8 +108,9 @@ static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
 
 int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
 {
+	uint32_t room, lkey;
 	struct sdp_msg m;
-	enum sdp_verdict v = sdp_msg_get(&m, sdp_message(c, i), len);
+	enum sdp_verdict v = sdp_msg_get(&m, sdp_receive_at(c, i, &room, &lkey), len);
 	int r;
 
 	if (!v)

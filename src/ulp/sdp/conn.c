@@ -15,14 +15,14 @@
 #define INLINE_MAX 256                  /* OFED's */
 
 const struct sdp_conf sdp_conf_default = {
-	.receive_size = 32768, .depth = 64, .advertise = 65536, .advert_ms = 1000, .keepalive_s = 7200,
+	.receive_size = 32768, .receive_max = 65536, .depth = 64, .advertise = 65536, .advert_ms = 1000, .keepalive_s = 7200,
 };
 
 /* --- making --- */
 
 static bool conf_is_sane(const struct sdp_conf *f)
 {
-	return f->receive_size >= 1024 && f->receive_size <= 1 << 20 && f->depth >= 8 && f->depth <= 1024;
+	return f->receive_size >= 1024 && f->receive_size <= 1 << 20 && f->receive_max <= 1 << 20 && f->depth >= 8 && f->depth <= SDP_DEPTH_MAX;
 }
 
 static struct sdp_conn *create(const struct sdp_conf *conf, char *why)
@@ -117,6 +117,7 @@ void sdp_conn_close(struct sdp_conn *c)
 	ulp_destroy_qp(&c->rdma);
 	sdp_stage_close(&c->source.stage);
 	sdp_stage_close(&c->sink.stage);
+	sdp_longer_close(&c->longer);
 	ulp_destroy(&c->rdma);
 	free(c->items);
 	free(c);
@@ -275,7 +276,7 @@ static int keep_alive(struct sdp_conn *c)
 static int send_due(struct sdp_conn *c)
 {
 	static int (*const steps[])(struct sdp_conn *) = {
-		sdp_sink_progress, send_owed, sdp_source_progress, send_end, send_update, finish,
+		sdp_sink_progress, send_owed, sdp_source_progress, sdp_longer_progress, send_end, send_update, finish,
 	};
 	int r = 0;
 
@@ -351,6 +352,7 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob)
 		return sdp_source_send(c, (uint32_t)len);
 	c->counts.data++;
 	c->counts.sent += len;
+	sdp_longer_sent(c, (uint32_t)len);
 	sdp_out_data(&c->out);
 	return sdp_post(c, &m);
 }

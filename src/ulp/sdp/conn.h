@@ -30,13 +30,14 @@ struct sdp_conn;
 
 struct sdp_conf {
 	uint32_t receive_size;  /* octets of a receive, the base header included: 1,024 to 1 MiB */
+	uint32_t receive_max;   /* to which it may grow, by the peer's wish; of the peer's, by ours: at most 1 MiB; 0: never */
 	uint16_t depth;         /* receives, and messages under way: 8 to 1,024 */
 	uint32_t advertise;     /* memory is advertised from this many octets on; 0: never */
 	int advert_ms;          /* an advertisement that is not answered is cancelled after it */
 	int keepalive_s;        /* silence after which an RDMA Write of no octets looks for the peer; 0: never */
 };
 
-/* 32 KiB, 64, 64 KiB, 1 s, 2 h: OFED's values. */
+/* 32 KiB, 64 KiB, 64, 64 KiB, 1 s, 2 h: OFED's values. */
 extern const struct sdp_conf sdp_conf_default;
 
 struct sdp_counts {
@@ -48,6 +49,7 @@ struct sdp_counts {
 	uint64_t writes, stale, crossed;        /* RDMA Writes into SinkAvails of the peer; those that came too late; those that
 						   took the place of a SrcAvail */
 	uint64_t mode_changes;                  /* sent */
+	uint64_t longer;                        /* size to which the peer's receives have grown; 0: not */
 	uint64_t updates;                       /* Data messages that carried credits alone */
 };
 

@@ -27,6 +27,8 @@ const char *const sdp_rules[SDP_NR_VERDICTS] = {
 	[SDP_ADVERT_MODE] = "an advertisement is not of the mode of its direction",
 	[SDP_MANY_ADVERTS] = "more advertisements are outstanding than the Hello permits",
 	[SDP_SHORT_SINK] = "a SinkAvail takes fewer octets than a Data message has",
+	[SDP_TWO_RESIZES] = "a second ChRcvBuf comes before the answer to the first",
+	[SDP_NO_RESIZE] = "a ChRcvBufAck answers no ChRcvBuf",
 };
 
 size_t sdp_header_len(uint8_t mid)

@@ -162,7 +162,7 @@ void sdp_sink_end(struct sdp_conn *c)
 static bool may_advertise(const struct sdp_conn *c)
 {
 	return c->want.at && !c->want.back && !c->want.quiet && !c->nr_items && !c->sink.nr && !c->nr_owed && !c->end_got &&
-	       sdp_in_may_advertise(&c->in, c->want.len, c->conf.receive_size - WIRE_SDP_BSDH_LEN,
+	       sdp_in_may_advertise(&c->in, c->want.len, sdp_receive_size(c) - WIRE_SDP_BSDH_LEN,
 				    c->source.sent, c->peer_adverts);
 }
 

@@ -74,6 +74,7 @@ static int advertise(struct sdp_conn *c, struct sdp_piece *p)
 		memcpy(sdp_next_message(c) + header, p->at + p->done, m.payload_len);
 		p->done += m.payload_len;
 	}
+	sdp_longer_sent(c, 0);
 	if (!s->sent++)
 		s->until = ulp_now_ms() + c->conf.advert_ms;
 	c->counts.src_avail++;
@@ -186,6 +187,7 @@ static int copy_octets(struct sdp_conn *c, struct sdp_piece *p)
 	m.payload_len = least(p->len - p->done, data_max(c));
 	memcpy(sdp_next_message(c) + WIRE_SDP_BSDH_LEN, p->at + p->done, m.payload_len);
 	p->done += m.payload_len;
+	sdp_longer_sent(c, m.payload_len);
 	c->counts.data++;
 	return post_octets(c, &m);
 }

@@ -15,13 +15,16 @@ bool sdp_may_post(const struct sdp_conn *c, enum sdp_use use)
 
 uint8_t *sdp_next_message(const struct sdp_conn *c)
 {
-	return sdp_message(c, c->conf.depth + c->send_next);
+	uint32_t lkey;
+
+	return sdp_send_at(c, c->send_next, &lkey);
 }
 
 int sdp_post(struct sdp_conn *c, struct sdp_msg *m)
 {
-	uint8_t *at = sdp_next_message(c);
-	struct ibv_sge sge = { (uintptr_t)at, 0, c->rdma.mr->lkey };
+	uint32_t lkey;
+	uint8_t *at = sdp_send_at(c, c->send_next, &lkey);
+	struct ibv_sge sge = { (uintptr_t)at, 0, lkey };
 	/* The end waits for DisConn, and the next Read perhaps for RdmaRdCompl; what precedes it is complete then. */
 	bool signalled = c->unsignalled + 1 >= c->conf.depth / 4 || m->mid == WIRE_SDP_DISCONN || m->mid == WIRE_SDP_RDMA_RD_COMPL;
 	struct ibv_send_wr wr = { .wr_id = sdp_work_id(SDP_WORK_MESSAGE, c->unsignalled + 1), .sg_list = &sge, .num_sge = 1,

@@ -6,6 +6,7 @@
 #include "ulp/sdp/advert.h"
 #include "ulp/sdp/conn.h"
 #include "ulp/sdp/flow.h"
+#include "ulp/sdp/longer.h"
 #include "ulp/sdp/stage.h"
 
 #define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
@@ -116,6 +117,7 @@ struct sdp_conn {
 	struct sdp_source source;
 	struct sdp_sink sink;
 	struct sdp_want want;
+	struct sdp_longer longer;
 	struct sockaddr_storage local, peer;
 	int64_t spoken;                 /* when a message was last seen to have left or come: keep_alive() */
 	bool has_spoken;                /* since then */

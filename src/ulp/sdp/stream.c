@@ -12,7 +12,7 @@
 #define COPY_NS 1               /* for an octet: a peer that moves them at 1 GB/s is not slept over */
 
 const struct sdp_conf sdp_conf_stream = {
-	.receive_size = 16400, .depth = 64, .advertise = 16385, .advert_ms = 1000, .keepalive_s = 7200,
+	.receive_size = 16400, .receive_max = 65536, .depth = 64, .advertise = 16385, .advert_ms = 1000, .keepalive_s = 7200,
 };
 
 void sdp_stream_begin(struct sdp_stream *s, struct sdp_conn *c, const struct sdp_conf *conf, unsigned spin_us)
