@@ -50,6 +50,9 @@
 #define WIRE_SDP_NUMBER_FIELDS(F, B)                                                           \
 	F(SDP_NUMBER, value,            0, 0, 32)
 
+#define WIRE_SDP_SUSPEND_FIELDS(F, B)                                                          \
+	F(SDP_SUSPEND, service,         0, 0, 64)
+
 #define WIRE_SDP_MODE_FIELDS(F, B)                                                             \
 	F(SDP_MODE, send,               0, 0,  1)                                              \
 	F(SDP_MODE, mode,               0, 1,  3)                                              \
@@ -70,6 +73,7 @@ WIRE_SDP_HELLO_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_HELLO_ACK_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_NUMBER_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_MODE_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
+WIRE_SDP_SUSPEND_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_AVAIL_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 WIRE_SDP_SINK_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 

@@ -550,6 +550,81 @@ static void stream_reset_client(struct ends *e)
 	sdp_conn_close(c);
 }
 
+/* --- a stream that moves to other connections --- */
+
+#define MOVED (6 << 20)
+#define MOVES_EACH (1 << 20)
+
+/* Returns the connection on which the stream goes on: what has come on the one before is taken there. */
+static struct sdp_conn *move(struct sdp_conn *c, struct stream *s, int family)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr *at = family == AF_INET ? (struct sockaddr *)&four : (struct sockaddr *)&six;
+	struct ulp_listener *l = ulp_listen(at, SDP_PORT_SPACE, 0, 8);
+	struct ulp_request q;
+
+	CHECK(l);
+	sdp_suspend(c, ntohs(family == AF_INET ? four.sin_port : six.sin6_port));
+	while (!sdp_is_moved(c)) {
+		progress(c);
+		if (!take(c, s) && !sdp_is_moved(c))
+			sdp_ends_wait_for(c);
+	}
+	while (take(c, s))
+		;
+	sdp_conn_close(c);
+	ends_next_request(l, &q);
+	c = sdp_accept(q.id, q.data, q.len, &conf, SDP_ENDS_MS, why);
+	CHECK_MSG(c, "%s", why);
+	ulp_listener_close(l);
+	return c;
+}
+
+/* Moves each time that so many octets have come. */
+static void run_moving(struct sdp_conn *c, int family, uint64_t first, unsigned out, unsigned in, bool large)
+{
+	struct stream s = { .to_send = MOVED, .to_get = MOVED, .out = out, .in = in, .large = large };
+	uint64_t next = first;
+	bool moved;
+
+	while (s.sent < s.to_send || s.got < s.to_get) {
+		progress(c);
+		moved = push(c, &s);
+		moved = take(c, &s) || moved;
+		if (first && s.got >= next && s.got < s.to_get) {
+			next += MOVES_EACH;
+			c = move(c, &s, family);
+		} else if (!moved) {
+			sdp_ends_wait_for(c);
+		}
+	}
+	CHECK(first || sdp_conn_counts(c)->moves >= MOVED / MOVES_EACH - 2);
+	finish(c);
+}
+
+static void moving_server(struct ends *e)
+{
+	run_moving(sdp_ends_serve_good(e), e->family, MOVES_EACH, 1, 2, true);
+}
+
+static void moved_client(struct ends *e)
+{
+	run_moving(sdp_ends_dial(e), e->family, 0, 2, 1, true);
+}
+
+static void moved_server(struct ends *e)
+{
+	conf.advertise = 0;
+	run_moving(sdp_ends_serve_good(e), e->family, 0, 1, 2, false);
+}
+
+static void moving_client(struct ends *e)
+{
+	conf.advertise = 0;
+	run_moving(sdp_ends_dial(e), e->family, MOVES_EACH, 2, 1, false);
+}
+
 /* Both ends send at the same time, by advertisements and by Data. */
 static void both(struct sdp_conn *c, unsigned mine, unsigned other)
 {
@@ -925,6 +1000,9 @@ int main(void)
 	ends_run("an urgent octet and an end discard SinkAvail", AF_INET, discard_server, discard_client);
 	ends_run("blocking streams", AF_INET, stream_server, stream_client);
 	ends_run("a stream that is reset", AF_INET, stream_reset_server, stream_reset_client);
+	ends_run("the server's end moves", AF_INET, moving_server, moved_client);
+	ends_run("the server's end moves, IPv6", AF_INET6, moving_server, moved_client);
+	ends_run("the client's end moves", AF_INET, moved_server, moving_client);
 	ends_run("both ways at once", AF_INET, both_server, both_client);
 	ends_run("one direction ends first", AF_INET, half_server, half_client);
 	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);

@@ -135,7 +135,14 @@ static const struct wrong wrongs[] = {
 	{ "is not of the mode", { 0 }, { .mid = WIRE_SDP_SINK_AVAIL, .length = 1 << 20, .rkey = 1, .vaddr = 64 }, 0 },
 	{ "is not of the mode", { .mid = WIRE_SDP_MODE_CHANGE, .number = 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 1 }, 0 },
 	{ "is not of the mode", { .mid = WIRE_SDP_MODE_CHANGE, .number = 2 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 1 }, 0 },
-	{ "SuspComm", { 0 }, { .mid = WIRE_SDP_SUSP_COMM }, 0 },
+	{ "not one of SDP", { 0 }, { .mid = WIRE_SDP_SUSP_COMM }, 0 },
+	{ "not one of SDP", { 0 }, { .mid = WIRE_SDP_SUSP_COMM, .service = 0x10000 }, 0 },
+	{ "not one of SDP", { 0 }, { .mid = WIRE_SDP_SUSP_COMM, .service = 0x20001 }, 0 },
+	{ "not one of SDP", { 0 }, { .mid = WIRE_SDP_SUSP_COMM, .service = UINT64_MAX }, 0 },
+	{ "follows the SuspComm", { .mid = WIRE_SDP_SUSP_COMM, .service = 0x10001 }, { .mid = WIRE_SDP_SUSP_COMM, .service = 0x10001 }, 0 },
+	{ "follows the SuspComm", { .mid = WIRE_SDP_SUSP_COMM, .service = 0x10001 }, { .mid = WIRE_SDP_DATA, .payload_len = 1 }, 0 },
+	{ "follows the SuspComm", { .mid = WIRE_SDP_SUSP_COMM, .service = 0x10001 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 9 }, 0 },
+	{ "answers no SuspComm", { 0 }, { .mid = WIRE_SDP_SUSP_COMM_ACK }, 0 },
 	{ "advertises", { 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 2, .payload_len = 3 }, 0 },
 	{ "follows DisConn", { .mid = WIRE_SDP_DISCONN }, { .mid = WIRE_SDP_DATA, .payload_len = 1 }, 0 },
 	{ "work request", { 0 }, { .mid = WIRE_SDP_SRC_AVAIL, .length = 100, .rkey = 1, .vaddr = 64 }, 0 },
@@ -337,6 +344,29 @@ static void answer_client(struct ends *e)
 	raw_close();
 }
 
+/* The peer moves the connection to a port where nothing listens. */
+static void nowhere_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+
+	while (!sdp_conn_progress(c))
+		sdp_ends_wait_for(c);
+	CHECK_MSG(sdp_conn_failed(c) == ECONNREFUSED, "%s", sdp_conn_why(c));
+	sdp_conn_close(c);
+}
+
+static void nowhere_client(struct ends *e)
+{
+	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
+
+	CHECK(!raw_connect(e, data, sizeof(data)));
+	/* Its listener has gone with the request. */
+	raw_send((struct sdp_msg){ .mid = WIRE_SDP_SUSP_COMM, .service = 0x10000 | ntohs(((struct sockaddr_in *)&e->addr)->sin_port) }, 0);
+	raw_await(WIRE_SDP_SUSP_COMM_ACK);
+	CHECK(!rdma_disconnect(raw.id));
+	raw_close();
+}
+
 /* More messages than credits: the server does not look before all have been sent. */
 static void flood_server(struct ends *e)
 {
@@ -403,6 +433,7 @@ int main(void)
 		answer = &answers[i];
 		ends_run("answers to ChRcvBuf", AF_INET, answer_server, answer_client);
 	}
+	ends_run("a move to nowhere", AF_INET, nowhere_server, nowhere_client);
 	ends_run("answers without credits", AF_INET, flood_server, flood_client);
 	ends_run("a Hello that is refused", AF_INET, bad_hello_server, bad_hello_client);
 	return 0;

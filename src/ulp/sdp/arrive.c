@@ -62,7 +62,8 @@ static int take_src_avail(struct sdp_conn *c, const struct sdp_msg *m, uint32_t 
 	if (v)
 		return sdp_fail_rule(c, v);
 	r = take_payload(c, m, i);
-	return r || crossed ? r : sdp_sink_open(c, m);
+	/* One that meets SuspComm is void. */
+	return r || crossed || c->suspend.state == SDP_SUSPEND_SENT ? r : sdp_sink_open(c, m);
 }
 
 /* Its octets, if any, are of the direction from the peer, as those of Data. */
@@ -99,8 +100,9 @@ static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
 	case WIRE_SDP_CH_RCV_BUF_ACK:
 		return sdp_longer_answered(c, m->number);
 	case WIRE_SDP_SUSP_COMM:
+		return sdp_suspend_asked(c, m->service);
 	case WIRE_SDP_SUSP_COMM_ACK:
-		return sdp_fail_rule(c, SDP_SUSPENDED);
+		return sdp_suspend_answered(c);
 	default: /* Hello and HelloAck come by the connection manager */
 		return sdp_fail_rule(c, SDP_BAD_MID);
 	}
@@ -117,6 +119,9 @@ int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
 		v = sdp_flow_arrived(&c->flow, &m);
 	if (v)
 		return sdp_fail_rule(c, v);
+	/* Behind SuspComm its sender answers, and no more. */
+	if (c->suspend.state >= SDP_SUSPEND_ASKED && (m.mid == WIRE_SDP_SRC_AVAIL || m.mid == WIRE_SDP_SINK_AVAIL || m.payload_len))
+		return sdp_fail_rule(c, SDP_SUSPENDED);
 	c->has_spoken = true;
 	c->out.pipe_wanted |= m.req_pipe && c->out.mode == SDP_COMBINED;
 	if (m.mid == WIRE_SDP_SRC_AVAIL)

@@ -9,7 +9,7 @@
 /* What the peer's Hello or HelloAck says of its receives. */
 static void take_hello(struct sdp_conn *c, const struct sdp_hello *h)
 {
-	c->send_max = h->receive_size < c->conf.receive_size ? h->receive_size : c->conf.receive_size;
+	c->send_max = h->receive_size < sdp_send_size(c) ? h->receive_size : sdp_send_size(c);
 	c->peer_adverts = h->max_adverts;
 	sdp_out_begin(&c->out);
 	sdp_in_begin(&c->in);
@@ -52,7 +52,7 @@ int sdp_cm_resolve(struct sdp_conn *c, const struct sockaddr *from, const struct
 
 	c->rdma.take_event = take_event;
 	c->active = true;
-	r = ulp_open(&c->rdma);
+	r = c->rdma.events ? 0 : ulp_open(&c->rdma);
 	if (r)
 		return r;
 	if (rdma_create_id(c->rdma.events, &c->rdma.id, c, (enum rdma_port_space)SDP_PORT_SPACE))
@@ -78,7 +78,7 @@ static void read_names(struct sdp_conn *c)
 
 static struct sdp_hello ours(const struct sdp_conn *c)
 {
-	return (struct sdp_hello){ .bufs = (uint16_t)c->flow.posted, .receive_size = c->conf.receive_size,
+	return (struct sdp_hello){ .bufs = (uint16_t)c->flow.posted, .receive_size = sdp_receive_size(c),
 				   .wanted_size = c->conf.receive_size, .max_adverts = SDP_MAX_ADVERTS,
 				   .from = c->local, .to = c->peer };
 }

@@ -3,6 +3,7 @@
 
 #include "ulp/sdp/arrive.h"
 #include "ulp/sdp/cm.h"
+#include "ulp/sdp/qp.h"
 #include "ulp/sdp/sink.h"
 #include "ulp/sdp/source.h"
 #include "ulp/clock.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 
 #define POLL_BATCH 32
-#define INLINE_MAX 256                  /* OFED's */
 
 const struct sdp_conf sdp_conf_default = {
 	.receive_size = 32768, .receive_max = 65536, .depth = 64, .advertise = 65536, .advert_ms = 1000, .keepalive_s = 7200,
@@ -41,38 +41,13 @@ static struct sdp_conn *create(const struct sdp_conf *conf, char *why)
 	return NULL;
 }
 
-/* Three more than messages: a Read, a Write and a look for the peer. */
-static bool create_qp(struct sdp_conn *c, uint32_t inline_max)
-{
-	struct ibv_qp_init_attr attr = { .send_cq = c->rdma.cq, .recv_cq = c->rdma.cq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = c->conf.depth + 3u, .max_recv_wr = c->conf.depth, .max_send_sge = 1,
-			 .max_recv_sge = 1, .max_inline_data = inline_max } };
-
-	if (rdma_create_qp(c->rdma.id, c->rdma.pd, &attr))
-		return false;
-	c->inline_max = inline_max;
-	return true;
-}
-
-static int make_qp(struct sdp_conn *c)
-{
-	int r = 0;
-
-	/* An adapter may take less with a work request, or nothing. */
-	if (!create_qp(c, INLINE_MAX) && !create_qp(c, 0))
-		return ulp_end(&c->rdma, errno, "no queue pair can be made (%s)", strerror(errno));
-	for (uint32_t i = 0; i < c->conf.depth && !r; i++)
-		r = sdp_post_receive(c, i);
-	return r;
-}
-
 static int prepare(struct sdp_conn *c)
 {
 	int r = ulp_make_queues(&c->rdma, 2u * c->conf.depth + 3);
 
 	if (!r)
 		r = ulp_make_memory(&c->rdma, 2 * (size_t)c->conf.depth * (c->conf.receive_size + SDP_APART));
-	return r ? r : make_qp(c);
+	return r ? r : sdp_qp_make(c);
 }
 
 static struct sdp_conn *give_up(struct sdp_conn *c, int *ret_err, char *why)
@@ -133,7 +108,7 @@ void sdp_conn_fds(const struct sdp_conn *c, struct pollfd fds[SDP_CONN_FDS])
 
 int sdp_conn_wait(const struct sdp_conn *c)
 {
-	int64_t due[] = { sdp_source_due(c), c->end_until,
+	int64_t due[] = { sdp_source_due(c), c->end_until, c->suspend.until,
 			  c->conf.keepalive_s ? c->spoken + c->conf.keepalive_s * (int64_t)1000 : 0 };
 	int64_t now = ulp_now_ms(), first = 0;
 
@@ -223,7 +198,7 @@ static int send_end(struct sdp_conn *c)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_DISCONN };
 
-	if (!c->end_wanted || c->end_sent || sdp_source_is_busy(c) || !sdp_may_post(c, SDP_FOR_CONTROL))
+	if (!c->end_wanted || c->end_sent || c->suspend.state || sdp_source_is_busy(c) || !sdp_may_post(c, SDP_FOR_CONTROL))
 		return 0;
 	c->end_sent = true;
 	return sdp_post(c, &m);
@@ -273,15 +248,25 @@ static int keep_alive(struct sdp_conn *c)
 	return r ? ulp_end(&c->rdma, r, "a look for the peer cannot be posted (%s)", strerror(r)) : 0;
 }
 
+/* What is due in a state of the suspension. */
 static int send_due(struct sdp_conn *c)
 {
-	static int (*const steps[])(struct sdp_conn *) = {
-		sdp_sink_progress, send_owed, sdp_source_progress, sdp_longer_progress, send_end, send_update, finish,
+	static int (*const going_on[])(struct sdp_conn *) = {
+		sdp_sink_progress, send_owed, sdp_source_progress, sdp_longer_progress, send_end, send_update, finish, NULL,
+	}, (*const wanted[])(struct sdp_conn *) = {
+		sdp_sink_progress, send_owed, sdp_source_progress, send_update, sdp_suspend_progress, NULL,
+	}, (*const asked[])(struct sdp_conn *) = {
+		sdp_sink_progress, send_owed, send_update, sdp_suspend_progress, NULL,
+	}, (*const quiet[])(struct sdp_conn *) = { sdp_suspend_progress, NULL };
+	static int (*const *const steps[])(struct sdp_conn *) = {
+		[SDP_GOES_ON] = going_on, [SDP_SUSPEND_WANTED] = wanted, [SDP_SUSPEND_SENT] = asked, [SDP_SUSPEND_ASKED] = asked,
+		[SDP_SUSPEND_ANSWERED] = quiet, [SDP_MOVED] = quiet,
 	};
+	enum sdp_suspension state = c->suspend.state;
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !r; i++)
-		r = steps[i](c);
+	for (size_t i = 0; steps[state][i] && !r; i++)
+		r = steps[state][i](c);
 	return r;
 }
 
@@ -304,7 +289,7 @@ int sdp_conn_progress(struct sdp_conn *c)
 	if (!r)
 		r = drain(c);
 	if (!r && c->disconnected && !(c->end_sent && c->end_got))
-		return ulp_end(&c->rdma, ECONNRESET, "the peer has disconnected");
+		r = sdp_suspend_disconnected(c);
 	if (r || c->disconnected)
 		return r;
 	r = send_due(c);
@@ -333,7 +318,7 @@ uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
 {
 	uint8_t *room;
 
-	if (c->end_wanted || c->disconnected || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
+	if (c->end_wanted || c->disconnected || c->suspend.state || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
 		return NULL;
 	room = large && c->conf.advertise ? sdp_source_room(c, ret_len) : NULL;
 	if (room)
@@ -359,7 +344,7 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob)
 
 bool sdp_send_may_begin(const struct sdp_conn *c)
 {
-	return !c->end_wanted && !c->disconnected && !c->nr_owed && sdp_source_may_begin(c);
+	return !c->end_wanted && !c->disconnected && !c->suspend.state && !c->nr_owed && sdp_source_may_begin(c);
 }
 
 bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr)

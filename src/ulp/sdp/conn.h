@@ -49,6 +49,7 @@ struct sdp_counts {
 	uint64_t writes, stale, crossed;        /* RDMA Writes into SinkAvails of the peer; those that came too late; those that
 						   took the place of a SrcAvail */
 	uint64_t mode_changes;                  /* sent */
+	uint64_t moves;                         /* of the stream to another connection, by the peer */
 	uint64_t longer;                        /* size to which the peer's receives have grown; 0: not */
 	uint64_t updates;                       /* Data messages that carried credits alone */
 };
@@ -128,6 +129,16 @@ void sdp_want_no_more(struct sdp_conn *c);
 struct ibv_pd *sdp_conn_domain(const struct sdp_conn *c);
 /* True behind the last octets of a peer that will send no more. */
 bool sdp_received_end(const struct sdp_conn *c);
+
+/* --- the move --- */
+
+/*
+ * Moves the stream to another owner (suspend.h), who listens at this port in the port space of SDP, and accepts there: sends what has been
+ * given, and no more. True of sdp_is_moved(): the peer is about to connect there. Octets that have come until then are taken here, by
+ * sdp_received(); then comes sdp_conn_close(). The other end of a move has nothing to do; its descriptors for sdp_conn_fds() stay.
+ */
+void sdp_suspend(struct sdp_conn *c, uint16_t port);
+bool sdp_is_moved(const struct sdp_conn *c);
 
 /* --- the end --- */
 

@@ -34,7 +34,18 @@ uint8_t *sdp_send_at(const struct sdp_conn *c, uint32_t i, uint32_t *ret_lkey)
 
 uint32_t sdp_receive_size(const struct sdp_conn *c)
 {
-	return c->longer.size ? c->longer.size : c->conf.receive_size;
+	return c->longer.size && !c->longer.left ? c->longer.size : c->conf.receive_size;
+}
+
+uint32_t sdp_send_size(const struct sdp_conn *c)
+{
+	return c->longer.send_size ? c->longer.send_size : c->conf.receive_size;
+}
+
+void sdp_longer_begin(struct sdp_longer *l)
+{
+	l->owes = l->answered = false;
+	l->asked = l->filled = 0;
 }
 
 static bool open_memory(struct sdp_conn *c, struct sdp_stage *s, uint32_t size, int access)
@@ -48,14 +59,18 @@ int sdp_longer_asked(struct sdp_conn *c, uint32_t size)
 {
 	struct sdp_longer *l = &c->longer;
 
-	if (l->left)
+	if (l->owes)
 		return sdp_fail_rule(c, SDP_TWO_RESIZES);
+	l->owes = l->left != 0;
+	if (l->owes)
+		return 0;
 	if (size > c->conf.receive_max)
 		size = c->conf.receive_max;
 	if (l->size || size <= c->conf.receive_size || !open_memory(c, &l->receives, size, IBV_ACCESS_LOCAL_WRITE))
 		return sdp_owe(c, WIRE_SDP_CH_RCV_BUF_ACK, sdp_receive_size(c));
 	l->size = size;
 	l->left = c->conf.depth;
+	l->owes = true;
 	return 0;
 }
 
@@ -66,7 +81,10 @@ int sdp_longer_post(struct sdp_conn *c, uint32_t i)
 	if (!l->size || is_long(l, i))
 		return 0;
 	l->is_long[i / 8] |= (uint8_t)(1u << i % 8);
-	return --l->left ? 0 : sdp_owe(c, WIRE_SDP_CH_RCV_BUF_ACK, l->size);
+	if (--l->left || !l->owes)
+		return 0;
+	l->owes = false;
+	return sdp_owe(c, WIRE_SDP_CH_RCV_BUF_ACK, l->size);
 }
 
 /* --- source --- */
@@ -104,7 +122,8 @@ int sdp_longer_answered(struct sdp_conn *c, uint32_t size)
 	l->answered = true;
 	if (size > l->asked)
 		size = l->asked;
-	if (size <= c->send_max || !open_memory(c, &l->sends, size, 0))
+	/* Behind a move the messages are long already. */
+	if (l->send_size || size <= c->send_max || !open_memory(c, &l->sends, size, 0))
 		return 0;
 	l->send_size = c->send_max = size;
 	c->counts.longer = size;

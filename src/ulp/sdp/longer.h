@@ -25,6 +25,7 @@ struct sdp_longer {
 	struct sdp_stage receives, sends;
 	uint32_t size;                  /* of a long receive; 0: there are none */
 	uint32_t left;                  /* short ones that have not been posted again */
+	bool owes;                      /* the answer follows the last one */
 	uint8_t is_long[SDP_DEPTH_MAX / 8];
 	uint32_t send_size;             /* of the messages in `sends` */
 	uint32_t filled;                /* messages with Data in a row that filled the peer's receive */
@@ -36,8 +37,11 @@ struct sdp_longer {
 uint8_t *sdp_receive_at(const struct sdp_conn *c, uint32_t i, uint32_t *ret_len, uint32_t *ret_lkey);
 /* As sdp_receive_at(), for a message to be sent. */
 uint8_t *sdp_send_at(const struct sdp_conn *c, uint32_t i, uint32_t *ret_lkey);
-/* Octets of the longest message that the peer may send. */
+/* Octets of the longest message that the peer may send, once none is shorter; and that this end can. */
 uint32_t sdp_receive_size(const struct sdp_conn *c);
+uint32_t sdp_send_size(const struct sdp_conn *c);
+/* The stream goes on by another connection, whose Hello has the size in force: no question is open. */
+void sdp_longer_begin(struct sdp_longer *l);
 
 /* ChRcvBuf, ChRcvBufAck have come. */
 int sdp_longer_asked(struct sdp_conn *c, uint32_t size);

@@ -22,7 +22,9 @@ const char *const sdp_rules[SDP_NR_VERDICTS] = {
 	[SDP_NO_ADVERT] = "an advertisement is answered that is not outstanding",
 	[SDP_LONG_COMPL] = "an RdmaRdCompl or RdmaWrCompl names more octets than were advertised",
 	[SDP_AFTER_DISCONN] = "a message with data follows DisConn",
-	[SDP_SUSPENDED] = "a SuspComm asks for another connection, which is not supported",
+	[SDP_SUSPENDED] = "a message follows the SuspComm or SuspCommAck of its sender",
+	[SDP_NOT_SUSPENDED] = "a SuspCommAck answers no SuspComm",
+	[SDP_BAD_SERVICE] = "a SuspComm names a service that is not one of SDP",
 	[SDP_BAD_MODE] = "a ModeChange asks for a change that its sender may not make",
 	[SDP_ADVERT_MODE] = "an advertisement is not of the mode of its direction",
 	[SDP_MANY_ADVERTS] = "more advertisements are outstanding than the Hello permits",
@@ -66,6 +68,8 @@ static void get_extended(struct sdp_msg *m, const uint8_t *ext, size_t len)
 		m->number = m->mid == WIRE_SDP_MODE_CHANGE
 			? (uint32_t)(wire_get_SDP_MODE_send(ext) << 3 | wire_get_SDP_MODE_mode(ext))
 			: (uint32_t)wire_get_SDP_NUMBER_value(ext);
+	if (len == WIRE_SDP_SUSPEND_LEN)
+		m->service = wire_get_SDP_SUSPEND_service(ext);
 	if (len < WIRE_SDP_SRC_AVAIL_LEN)
 		return;
 	m->length = (uint32_t)wire_get_SDP_AVAIL_length(ext);
@@ -119,6 +123,8 @@ size_t sdp_msg_put(uint8_t *out, const struct sdp_msg *m)
 		wire_set_SDP_MODE_mode(ext, m->number & 7);
 	} else if (header == WIRE_SDP_BSDH_LEN + WIRE_SDP_NUMBER_LEN) {
 		wire_set_SDP_NUMBER_value(ext, m->number);
+	} else if (m->mid == WIRE_SDP_SUSP_COMM) {
+		wire_set_SDP_SUSPEND_service(ext, m->service);
 	}
 	if (header < WIRE_SDP_BSDH_LEN + WIRE_SDP_SRC_AVAIL_LEN)
 		return len;

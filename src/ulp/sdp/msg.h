@@ -29,6 +29,7 @@ struct sdp_msg {
 	uint32_t length, rkey;          /* SrcAvail, SinkAvail */
 	uint32_t kept;                  /* SinkAvail: see advert.h */
 	uint64_t vaddr;
+	uint64_t service;               /* SuspComm */
 	const uint8_t *payload;
 	uint32_t payload_len;
 };
@@ -63,6 +64,8 @@ enum sdp_verdict {
 	SDP_LONG_COMPL,
 	SDP_AFTER_DISCONN,
 	SDP_SUSPENDED,
+	SDP_NOT_SUSPENDED,
+	SDP_BAD_SERVICE,
 	SDP_BAD_MODE,
 	SDP_ADVERT_MODE,
 	SDP_MANY_ADVERTS,

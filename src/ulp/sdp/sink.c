@@ -161,7 +161,7 @@ void sdp_sink_end(struct sdp_conn *c)
 /* Not in front of an RdmaRdCompl: the peer would take its SrcAvail as not read. */
 static bool may_advertise(const struct sdp_conn *c)
 {
-	return c->want.at && !c->want.back && !c->want.quiet && !c->nr_items && !c->sink.nr && !c->nr_owed && !c->end_got &&
+	return c->want.at && !c->want.back && !c->want.quiet && !c->suspend.state && !c->nr_items && !c->sink.nr && !c->nr_owed && !c->end_got &&
 	       sdp_in_may_advertise(&c->in, c->want.len, sdp_receive_size(c) - WIRE_SDP_BSDH_LEN,
 				    c->source.sent, c->peer_adverts);
 }

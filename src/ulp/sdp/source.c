@@ -81,6 +81,13 @@ static int advertise(struct sdp_conn *c, struct sdp_piece *p)
 	return post_octets(c, &m);
 }
 
+void sdp_source_void(struct sdp_conn *c)
+{
+	c->source.sent = 0;
+	if (c->source.state == SDP_ADVERT_CANCELLED)
+		c->source.state = SDP_ADVERT_READY;
+}
+
 static int take_compl(struct sdp_conn *c, uint32_t octets)
 {
 	struct sdp_source *s = &c->source;

@@ -16,6 +16,8 @@ int sdp_source_send(struct sdp_conn *c, uint32_t len);
 bool sdp_source_may_begin(const struct sdp_conn *c);
 /* Sends len octets of it, which stay as they are until the source is no longer busy; mr permits the peer to read them. */
 int sdp_source_begin(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr);
+/* None of the octets is advertised any more: the peer suspends the connection. */
+void sdp_source_void(struct sdp_conn *c);
 /* RdmaRdCompl or SendSm has come. */
 int sdp_source_answered(struct sdp_conn *c, const struct sdp_msg *m);
 /* SinkAvail has come. */

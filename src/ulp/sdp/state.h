@@ -8,6 +8,7 @@
 #include "ulp/sdp/flow.h"
 #include "ulp/sdp/longer.h"
 #include "ulp/sdp/stage.h"
+#include "ulp/sdp/suspend.h"
 
 #define SDP_OWED_MAX 16                 /* control messages that wait for a credit */
 #define SDP_END_MS 10000                /* for the peer's part of the end */
@@ -118,6 +119,7 @@ struct sdp_conn {
 	struct sdp_sink sink;
 	struct sdp_want want;
 	struct sdp_longer longer;
+	struct sdp_suspend suspend;
 	struct sockaddr_storage local, peer;
 	int64_t spoken;                 /* when a message was last seen to have left or come: keep_alive() */
 	bool has_spoken;                /* since then */

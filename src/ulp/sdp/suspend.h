@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A stream of octets moves to another connection (IBTA volume 1, annex A4: SuspComm), as for a socket that becomes another process's.
+ *
+ *   the end that moves                            its peer
+ *     (its advertisements have ended)
+ *     SuspComm, a service ID ------------------->   advertises no more, and takes what that end has advertised
+ *     answers, Data of the peer <----------------
+ *     <------------------------------ SuspCommAck   the last message of this connection
+ *     disconnects
+ *     the new owner listens at that service <----   Hello, from the same address
+ *     HelloAck --------------------------------->
+ *
+ * No octet is lost: a message leaves before SuspCommAck, or on the new connection. Advertisements that SuspComm meets are void; what
+ * they name is sent again there, which is in Combined mode with numbers and credits of its own. A DisConn is sent again too.
+ * Annex A4 is not public, and OpenIB's and OFED's ends take SuspComm without any effect: the order above is this library's.
+ */
+#ifndef ULP_SDP_SUSPEND_H
+#define ULP_SDP_SUSPEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sdp_conn;
+struct sdp_msg;
+
+/*
+ *   GOES_ON -> WANTED -> SENT -> MOVED       the end that moves
+ *   GOES_ON -> ASKED -> ANSWERED -> GOES_ON  its peer; or WANTED, if it had been that before
+ */
+enum sdp_suspension { SDP_GOES_ON, SDP_SUSPEND_WANTED, SDP_SUSPEND_SENT, SDP_MOVED, SDP_SUSPEND_ASKED, SDP_SUSPEND_ANSWERED };
+
+struct sdp_suspend {
+	enum sdp_suspension state;
+	uint64_t own, service;          /* to which this end moves the stream, if it wants to; and the peer */
+	int64_t until;                  /* SENT, ANSWERED: for the peer's part */
+};
+
+/* SuspComm, SuspCommAck have come. */
+int sdp_suspend_asked(struct sdp_conn *c, uint64_t service);
+int sdp_suspend_answered(struct sdp_conn *c);
+/* Sends what is due, or ends the connection if the peer does not go on. */
+int sdp_suspend_progress(struct sdp_conn *c);
+/* The connection has ended in its order: the stream goes on by another one, if this end is the one that stays. Returns 0 or a negative errno. */
+int sdp_suspend_disconnected(struct sdp_conn *c);
+
+#endif
