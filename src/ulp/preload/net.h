@@ -23,10 +23,19 @@ struct rsp_net_ops {
 	/* Ends what accept() began, in a thread of the connection. Returns 0 or a negative errno. */
 	int (*stand)(struct rsp_net *net);
 	void (*names)(const struct rsp_net *net, struct sockaddr_storage *local, struct sockaddr_storage *peer);
+	/* The stream has its name, and the program is about to be told of it: from its first call on the connection may be the program's. */
+	void (*named)(int un, struct rsp_net *net);
 	/* Copies until both directions have ended, then closes both. */
 	void (*relay)(int un, struct rsp_net *net);
 	void (*close)(struct rsp_net *net);
 };
+
+/* Where the connection is not the program's. */
+static inline void rsp_net_is_named(int un, struct rsp_net *net)
+{
+	(void)un;
+	(void)net;
+}
 
 /* The way that a request names. */
 const struct rsp_net_ops *rsp_way(const struct rsp_request *q);

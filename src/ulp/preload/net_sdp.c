@@ -23,6 +23,7 @@ struct net {
 	struct ulp_listener *listener;
 	struct ulp_request request;     /* accepted, not yet a connection */
 	struct sdp_conn *conn;
+	struct sdp_relay *relay;        /* the program's process has it already; NULL: none */
 };
 
 static struct net *of(struct rsp_net *n)
@@ -38,6 +39,8 @@ static void sdp_way_close(struct rsp_net *n)
 		ulp_listener_close(s->listener);
 	if (s->request.id)
 		ulp_request_refuse(&s->request);
+	if (s->relay)
+		sdp_relay_end(s->relay);
 	if (s->conn)
 		sdp_conn_close(s->conn);
 	free(s);
@@ -163,14 +166,24 @@ static void say(const struct net *s)
 	keep(text);
 }
 
+static void sdp_way_named(int un, struct rsp_net *n)
+{
+	if (rsp_sdp_new)
+		of(n)->relay = rsp_sdp_new(un, of(n)->conn);
+}
+
 static void sdp_way_relay(int un, struct rsp_net *n)
 {
-	sdp_relay(un, of(n)->conn);
+	if (of(n)->relay)
+		sdp_relay_run(of(n)->relay);
+	else
+		sdp_relay(un, of(n)->conn);
+	of(n)->relay = NULL;
 	say(of(n));
 	sdp_way_close(n);
 }
 
 const struct rsp_net_ops rsp_net_sdp = {
 	.listen = sdp_way_listen, .connect = sdp_way_connect, .fd = sdp_way_fd, .accept = sdp_way_accept,
-	.stand = sdp_way_stand, .names = sdp_way_names, .relay = sdp_way_relay, .close = sdp_way_close,
+	.stand = sdp_way_stand, .names = sdp_way_names, .named = sdp_way_named, .relay = sdp_way_relay, .close = sdp_way_close,
 };

@@ -129,7 +129,7 @@ static void rs_relay(int un, struct rsp_net *n)
 
 const struct rsp_net_ops rsp_net_rsocket = {
 	.listen = rs_listen, .connect = rs_connect, .fd = rs_fd, .accept = rs_accept, .stand = stands,
-	.names = rs_names, .relay = rs_relay, .close = rs_close,
+	.names = rs_names, .named = rsp_net_is_named, .relay = rs_relay, .close = rs_close,
 };
 
 /* --- TCP: sockets that programs have made --- */
@@ -170,7 +170,7 @@ static void tcp_close(struct rsp_net *n)
 }
 
 static const struct rsp_net_ops tcp_ops = {
-	.fd = tcp_fd, .accept = tcp_accept, .stand = stands, .names = tcp_names, .relay = tcp_relay, .close = tcp_close,
+	.fd = tcp_fd, .accept = tcp_accept, .stand = stands, .names = tcp_names, .named = rsp_net_is_named, .relay = tcp_relay, .close = tcp_close,
 };
 
 struct rsp_net *rsp_net_tcp(int fd)

@@ -41,7 +41,9 @@ static void set_up(struct sdp_relay *r)
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&r->park_lock, NULL);
 	pthread_cond_init(&r->turn, &attr);
+	pthread_cond_init(&r->park_end, &attr);
 	pthread_condattr_destroy(&attr);
 	r->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
@@ -75,7 +77,7 @@ static void begin(struct sdp_relay *r, int un, struct sdp_conn *c)
 	pthread_mutex_lock(&r->lock);
 	r->un = un;
 	r->c = c;
-	r->up_ended = r->down_ended = r->filled = r->full = r->hung = r->fed = r->shared = r->leaving = false;
+	r->up_ended = r->down_ended = r->filled = r->full = r->hung = r->fed = r->shared = r->forked = r->leaving = false;
 	r->until = r->leased_ns = 0;
 	r->inode = 0;
 	r->own = true;
@@ -145,8 +147,10 @@ static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
 	for (struct sdp_relay *r = relays; r; r = r->next)
-		if (r->own)
+		if (r->own) {
+			r->forked = true;
 			share(r);
+		}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -165,7 +169,7 @@ static void await_end(struct sdp_relay *r, int64_t until_ns)
 	struct timespec t = { until_ns / 1000000000, until_ns % 1000000000 };
 
 	pthread_mutex_lock(&r->lock);
-	if (r->c && !r->shared) {
+	if (r->c && !r->forked) {
 		r->leaving = true;
 		rsp_own_wake(r);
 		while (r->c && !pthread_cond_timedwait(&r->turn, &r->lock, &t))

@@ -95,11 +95,13 @@ static bool enter(struct call *k)
 {
 	struct sdp_relay *r = k->r;
 
+	r->busy++;
 	pthread_mutex_lock(&r->lock);
 	if (is_ours(r, k->fd)) {
 		r->inside++;
 		return true;
 	}
+	r->busy--;
 	pthread_mutex_unlock(&r->lock);
 	return false;
 }
@@ -124,10 +126,13 @@ static bool leave_call(struct call *k, bool ended, ssize_t *ret)
 	struct sdp_relay *r = k->r;
 
 	sdp_conn_poll(r->c);
+	r->busy--;
 	if (ended && (r->leased_ns || blocks(k)))
 		lease(k);
 	else if (!ended)
 		let_relay(r);
+	else if (r->parked)
+		sdp_relay_release(r);
 	if (!--r->inside)
 		pthread_cond_broadcast(&r->turn);
 	pthread_mutex_unlock(&r->lock);
@@ -286,10 +291,7 @@ bool rsp_own_receive(struct sdp_relay *r, int fd, const struct iovec *iov, int n
 		sdp_conn_poll(r->c);
 		sdp_relay_down(r);
 	} else if (drain_stream(&k) && !is_enough(&k)) {
-		r->receiving++;
 		receive_now(&k);
-		if (!--r->receiving && r->parked)
-			pthread_cond_broadcast(&r->turn);
 	}
 	return leave_call(&k, is_enough(&k) && k.done, ret);
 }
@@ -303,8 +305,10 @@ static void sleep_a_turn(struct call *k)
 	int64_t until = ulp_now_ns() + TURN_MS * (int64_t)1000000;
 	struct timespec t = { until / 1000000000, until % 1000000000 };
 
+	r->busy--;
 	rsp_own_wake(r);
 	pthread_cond_timedwait(&r->turn, &r->lock, &t);
+	r->busy++;
 }
 
 /*
@@ -314,14 +318,17 @@ static void sleep_a_turn(struct call *k)
 static size_t send_direct(struct call *k, uint8_t *at, uint32_t len)
 {
 	struct sdp_conn *c = k->r->c;
-	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(c), at, len, IBV_ACCESS_REMOTE_READ);
-	bool began = mr && sdp_send_from(c, at, len, mr), sleeps = false;
+	uint32_t direct = sdp_stream_direct(len), n, behind = 0;
+	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(c), at, direct, IBV_ACCESS_REMOTE_READ);
+	bool began = mr && sdp_send_from(c, at, direct, mr), sleeps = false;
 	int64_t until = ulp_now_ns() + FETCH_MS * (int64_t)1000000;
 
-	k->longer_ns = len;
-	while (began && sdp_send_is_busy(c) && !sdp_conn_failed(c)) {
+	k->longer_ns = direct;
+	while (began && sdp_send_from_is_busy(c) && !sdp_conn_failed(c)) {
+		n = sdp_stream_send_behind(c, at + direct + behind, len - direct - behind);
+		behind += n;
 		if (!sleeps) {
-			sleeps = look(k) < 0;
+			sleeps = !n && look(k) < 0;
 			continue;
 		}
 		if (ulp_now_ns() >= until)
@@ -331,7 +338,9 @@ static size_t send_direct(struct call *k, uint8_t *at, uint32_t len)
 	k->longer_ns = 0;
 	if (mr)
 		ibv_dereg_mr(mr);
-	return began && !sdp_conn_failed(c) ? sdp_send_gone(c) : 0;
+	if (!began || sdp_conn_failed(c))
+		return 0;
+	return sdp_send_gone(c) < direct ? sdp_send_gone(c) : direct + behind;
 }
 
 /* Copies to room of the connection. Returns how many octets went. */
@@ -369,7 +378,7 @@ static bool send_some(struct call *k)
 	if (large && len > SDP_STREAM_STAGED && sdp_send_may_begin(k->r->c) && blocks(k)) {
 		gone = (uint32_t)send_direct(k, at, n);
 		advance(k, gone);
-		return gone == n;
+		return gone >= sdp_stream_direct(n);
 	}
 	return send_copied(k, large) || waits_for_room(k);
 }

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#define LOOK_NS 500000                  /* for the end of a call */
 #define LINGER_MS 10000                 /* a program that has gone gives its peer this long to end */
 
 const struct sdp_conf *rsp_sdp_conf = &sdp_conf_default;
@@ -129,25 +131,53 @@ bool sdp_relay_up(struct sdp_relay *r)
 void sdp_relay_release(struct sdp_relay *r)
 {
 	r->leased_ns = 0;
-	if (r->parked)
-		pthread_cond_broadcast(&r->turn);
+	if (!r->parked)
+		return;
+	pthread_mutex_lock(&r->park_lock);
+	pthread_cond_signal(&r->park_end);
+	pthread_mutex_unlock(&r->park_lock);
 }
 
 static bool is_leased(const struct sdp_relay *r)
 {
-	return r->leased_ns && ulp_now_ns() < r->leased_ns;
+	int64_t until = r->leased_ns;
+
+	return r->busy || (until && ulp_now_ns() < until);
 }
 
+/* Without the lock. The end of a call wakes the thread if no lease follows, else the end of the lease. */
 static void park(struct sdp_relay *r)
 {
-	struct timespec t = { r->leased_ns / 1000000000, r->leased_ns % 1000000000 };
+	struct timespec t;
+	int64_t until;
 
+	if (!is_leased(r))
+		return;
+	pthread_mutex_lock(&r->park_lock);
 	r->parked = true;
-	if (r->receiving)
-		pthread_cond_wait(&r->turn, &r->lock);
-	else
-		pthread_cond_timedwait(&r->turn, &r->lock, &t);
+	while (is_leased(r)) {
+		until = r->leased_ns;
+		until = r->busy && until <= ulp_now_ns() ? ulp_now_ns() + LOOK_NS : until;
+		t = (struct timespec){ until / 1000000000, until % 1000000000 };
+		pthread_cond_timedwait(&r->park_end, &r->park_lock, &t);
+	}
 	r->parked = false;
+	pthread_mutex_unlock(&r->park_lock);
+}
+
+/* Takes the lock when no call has the connection; those that have it for other reasons do so for some instructions. */
+static void take_turn(struct sdp_relay *r)
+{
+	for (;;) {
+		park(r);
+		if (pthread_mutex_trylock(&r->lock)) {
+			sched_yield();
+			continue;
+		}
+		if (!is_leased(r))
+			return;
+		pthread_mutex_unlock(&r->lock);
+	}
 }
 
 static int time_left(const struct sdp_relay *r)
@@ -180,7 +210,7 @@ static void wait_for(struct sdp_relay *r)
 	n = poll(p, 2 + SDP_CONN_FDS, ms);
 	if (n > 0 && p[1].revents)
 		(void)!read(r->kick, &kicks, sizeof(kicks));
-	pthread_mutex_lock(&r->lock);
+	take_turn(r);
 	r->deaf = false;
 	if (n <= 0)
 		return;
@@ -196,10 +226,6 @@ static void copy(struct sdp_relay *r)
 	bool moved;
 
 	for (;;) {
-		if (r->receiving || is_leased(r)) {
-			park(r);
-			continue;
-		}
 		/* Octets that wait for the program outlive the connection. */
 		if (sdp_conn_progress(r->c) || (sdp_is_over(r->c) && r->down_ended))
 			return;
@@ -214,18 +240,31 @@ static void copy(struct sdp_relay *r)
 	}
 }
 
+static void leave_program(struct sdp_relay *r)
+{
+	pthread_cond_broadcast(&r->turn);
+	while (r->inside)
+		pthread_cond_wait(&r->turn, &r->lock);
+	r->c = NULL;
+}
+
+void sdp_relay_end(struct sdp_relay *r)
+{
+	pthread_mutex_lock(&r->lock);
+	leave_program(r);
+	r->own = false;
+	pthread_mutex_unlock(&r->lock);
+}
+
 void sdp_relay_run(struct sdp_relay *r)
 {
 	int on = 1;
 
 	/* An urgent octet that comes between a look at the mark and recv() is an ordinary one, and not lost. */
 	setsockopt(r->un, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
-	pthread_mutex_lock(&r->lock);
+	take_turn(r);
 	copy(r);
-	pthread_cond_broadcast(&r->turn);
-	while (r->inside)
-		pthread_cond_wait(&r->turn, &r->lock);
-	r->c = NULL;
+	leave_program(r);
 	pthread_mutex_unlock(&r->lock);
 	close(r->un);
 	if (r->mr)
@@ -240,8 +279,8 @@ void sdp_relay_run(struct sdp_relay *r)
 
 void sdp_relay(int un, struct sdp_conn *c)
 {
-	struct sdp_relay single = { .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER, .un = un, .c = c, .kick = -1 };
-	struct sdp_relay *r = rsp_sdp_new ? rsp_sdp_new(un, c) : NULL;
+	struct sdp_relay single = { .lock = PTHREAD_MUTEX_INITIALIZER, .park_lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER,
+				    .park_end = PTHREAD_COND_INITIALIZER, .un = un, .c = c, .kick = -1 };
 
-	sdp_relay_run(r ? r : &single);
+	sdp_relay_run(&single);
 }

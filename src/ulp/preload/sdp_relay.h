@@ -14,9 +14,10 @@
 #include "ulp/sdp/conn.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/un.h>
 
-/* All fields but next are guarded by lock. */
+/* All fields but next and atomic ones are guarded by lock. */
 struct sdp_relay {
 	pthread_mutex_t lock;
 	pthread_cond_t turn;            /* the lease has ended, or the relay has looked at the connection */
@@ -34,13 +35,20 @@ struct sdp_relay {
 	/* In the program's own process: */
 	bool own;
 	bool fed;                       /* octets were given to the program's stream since it was last seen empty */
-	bool shared;                    /* the stream is the only way: another process may hold the descriptor */
+	bool shared;                    /* the stream is the only way: a direction has been shut down, or */
+	bool forked;                    /* another process may hold the descriptor */
 	bool leaving;                   /* the process ends */
-	bool parked;                    /* the thread waits for its turn */
+	/*
+	 * The thread waits for the end of a lease by a lock of its own: at that of the connection it would be woken each time that a call lets
+	 * go of it, and hardly ever get it.
+	 */
+	pthread_mutex_t park_lock;      /* below lock */
+	pthread_cond_t park_end;
+	atomic_bool parked;             /* set with park_lock */
 	bool deaf;                      /* the thread sleeps, and octets of the program do not wake it */
-	unsigned receiving;             /* of them, those that take what has been received: the thread waits for their end */
 	unsigned inside;                /* calls of the program, which may have let go of the lock; they end before the relay */
-	int64_t leased_ns;              /* until then */
+	atomic_uint busy;               /* calls that have the lock or are about to, and do not sleep: the thread waits for their end */
+	_Atomic int64_t leased_ns;      /* until then; 0: no lease */
 	int kick;                       /* an eventfd that wakes the thread; -1: none */
 	uint64_t inode;                 /* of the program's descriptor; 0: not known yet */
 	struct sockaddr_un name;        /* of un: what the program's descriptor has as its peer */
@@ -54,7 +62,9 @@ extern const struct sdp_conf *rsp_sdp_conf;
 void sdp_relay(int un, struct sdp_conn *c);
 /* As it, for a relay that is set up. */
 void sdp_relay_run(struct sdp_relay *r);
-/* In the program's own process: makes the relay of a connection, or returns NULL. */
+/* The connection is no longer the program's. Without sdp_relay_run() the stream stays the caller's. */
+void sdp_relay_end(struct sdp_relay *r);
+/* In the program's own process: makes the relay of a connection whose stream has its name, or returns NULL. */
 extern struct sdp_relay *(*rsp_sdp_new)(int un, struct sdp_conn *c);
 
 /* The rest needs the lock. */

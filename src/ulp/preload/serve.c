@@ -86,6 +86,8 @@ static int deliver(const struct arrival *a)
 	r = carrier_name(a->net, a->q.dual, &name);
 	if (!r)
 		r = rsp_name_bind(un, &name);
+	if (!r)
+		a->net->ops->named(un, a->net);
 	if (!r && connect(un, (const struct sockaddr *)&a->q.listener, a->q.listener_len))
 		r = -errno;
 	if (!r)
@@ -216,7 +218,7 @@ static struct rsp_net *connect_tcp(const struct rsp_request *q, int tcp, int *re
 }
 
 /* The stream tells a non-blocking program of its connection: by the name, then by room for data. */
-static int announce(const struct rsp_request *q, int un, const struct rsp_net *net)
+static int announce(const struct rsp_request *q, int un, struct rsp_net *net)
 {
 	char *junk;
 	struct rsp_name name;
@@ -224,6 +226,8 @@ static int announce(const struct rsp_request *q, int un, const struct rsp_net *n
 
 	if (!r)
 		r = rsp_name_bind(un, &name);
+	if (!r)
+		net->ops->named(un, net);
 	if (r || !q->nowait)
 		return r;
 	junk = malloc(RSP_JUNK);

@@ -383,11 +383,6 @@ bool sdp_send_from_is_busy(const struct sdp_conn *c)
 	return c->source.direct || c->source.writing;
 }
 
-bool sdp_send_is_busy(const struct sdp_conn *c)
-{
-	return sdp_source_is_busy(c);
-}
-
 void sdp_send_end(struct sdp_conn *c)
 {
 	c->end_wanted = c->touched = true;

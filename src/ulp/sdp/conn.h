@@ -97,8 +97,6 @@ bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const st
 bool sdp_send_from_is_busy(const struct sdp_conn *c);
 /* Room for the octets that follow those, while they go; or NULL. Octets sent there are taken back with them. */
 uint8_t *sdp_send_room_behind(struct sdp_conn *c, size_t *ret_len);
-/* True while octets are under way by an advertisement, or wait for one. */
-bool sdp_send_is_busy(const struct sdp_conn *c);
 /*
  * Takes back what has not gone of sdp_send_from(), with all that has been sent behind it. It has ended when sdp_send_from_is_busy() is false;
  * sdp_send_gone() then says how many octets of that memory the peer has: with all of them, what is behind goes too.
