@@ -9,7 +9,7 @@
  *      +------------------+      +---------------------------+
  *
  * The peer's host dies when its process is stopped and its addresses are taken away: the cable stays in
- * place, and nothing answers.
+ * place, and nothing answers. It is slow when what it sends is thrown away for a while, and then no longer.
  */
 #include "cm.h"
 
@@ -24,7 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STOPPED_MS 5000 /* longer than a dead host takes to be noticed here */
+#define SLOW_MS 3500    /* acknowledges nothing: less than a dead host needs, for TCP */
+#define STOPPED_MS 8000 /* longer than a dead host takes to be noticed here */
 
 static struct host {
 	pid_t pid;
@@ -106,7 +107,10 @@ static void be_peer(int fd, int family)
 	struct sockaddr_storage here = at(family, 2, 0);
 	struct rdma_cm_event *req;
 	struct rdma_cm_id *l, *id;
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = { 0 }, *bad_recv;
 	uint16_t port;
+	char c;
 
 	if (unshare(CLONE_NEWNET) < 0)
 		CF_DIE("no namespace for the peer: %s", strerror(errno));
@@ -122,8 +126,11 @@ static void be_peer(int fd, int family)
 	id = cm_keep(req->id);
 	CF_OK(rdma_ack_cm_event(req));
 	cm_qp(id);
+	CF_OK(ibv_post_recv(id->qp, &recv, &bad_recv));
 	CF_OK(rdma_accept(id, &p));
 	cm_event(ch, ESTABLISHED);
+	if (read(fd, &c, 1) == 1)
+		CF_OK(ibv_post_send(id->qp, &send, &bad_send));
 	pause();
 }
 
@@ -225,6 +232,37 @@ static void host_dies_in_flight(void)
 	want_end();
 }
 
+/* In the peer's namespace. */
+static void at_peer(const char *command)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line), "LD_LIBRARY_PATH= nsenter -t %d -n %s", peer.pid, command);
+	if (system(line))
+		cf_skip("nsenter cannot enter the peer's namespace");
+}
+
+static void host_is_slow(void)
+{
+	struct ibv_send_wr send = { .wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad_send;
+	struct ibv_recv_wr recv = { .wr_id = 2 }, *bad_recv;
+
+	if (!cm_is_iwarp())
+		cf_skip("RoCE repeats a packet as often as the connection says");
+	connect_it(AF_INET);
+	CF_OK(ibv_post_recv(self.id->qp, &recv, &bad_recv));
+	at_peer("ip route add blackhole 198.51.100.1/32");
+	CF_OK(ibv_post_send(self.id->qp, &send, &bad_send));
+	if (cf_readable(self.ch->fd, SLOW_MS))
+		CF_DIE("a slow host lost its connection");
+	at_peer("ip route del blackhole 198.51.100.1/32");
+	tell(peer.fd);
+	cf_wc(self.id->recv_cq, 2, SUCCESS);
+	cf_wc(self.id->send_cq, 1, SUCCESS);
+	if (cf_readable(self.ch->fd, 0))
+		CF_DIE("a host that was slow lost its connection");
+}
+
 static void host_dies_v4(void)
 {
 	host_dies(AF_INET);
@@ -255,6 +293,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "a dead host, not a stopped process, ends an idle connection over IPv4", 0, host_dies_v4 },
 	{ "+", "a dead host, not a stopped process, ends an idle connection over IPv6", 0, host_dies_v6 },
 	{ "+", "a dead host ends a connection with a message in flight", 0, host_dies_in_flight },
+	{ "+", "a slow host, of which nothing is heard for a while, does not end a connection with a message in flight", 0, host_is_slow },
 	{ "+", "an idle connection ends when its own address is removed", 0, address_goes },
 	{ "+", "an idle connection ends when its interface is removed", 0, link_goes },
 	{ 0 }

@@ -32,7 +32,7 @@ struct tcp_stream {
 	struct ut_list todo_node;   /* place->todo: something to do that no descriptor reports; over */
 	struct ut_list idle_node;   /* place->unclaimed: bytes wait for a user */
 	struct ut_list flight_node; /* place->in_flight */
-	uint64_t look_at;           /* in that list: when it is looked at (silence.h) */
+	uint64_t look_at, sent_at;  /* in that list: when it is looked at, and since when it has been in it (silence.h) */
 	int fd;
 	int error;         /* to be told by closed() */
 	uint32_t mask;     /* epoll events asked for; 0 = not in the set */

@@ -18,7 +18,7 @@ static uint64_t interval(const struct tcp_place *p)
 }
 
 /* Those that sent first are first in the list: all wait the same time. */
-void tcp_silence_sent(struct tcp_stream *s)
+static void look_again(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
@@ -26,17 +26,24 @@ void tcp_silence_sent(struct tcp_stream *s)
 	ut_list_add_tail(&p->in_flight, &s->flight_node);
 }
 
+void tcp_silence_sent(struct tcp_stream *s)
+{
+	s->sent_at = tcp_place_of(s)->now;
+	look_again(s);
+}
+
 /* Returns true if nothing waits for an acknowledgement. *ret_dead: the peer's host gives none any more. */
 static bool is_settled(const struct tcp_stream *s, bool *ret_dead)
 {
-	uint64_t limit = 2 * interval(tcp_place_of(s)) / UT_MS;
+	const struct tcp_place *p = tcp_place_of(s);
+	uint64_t limit = TCP_SILENCE * interval(p), waits = p->now - s->sent_at;
 	struct tcp_info i = { 0 };
 	socklen_t n = sizeof(i);
 
 	*ret_dead = false;
 	if (getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &i, &n) < 0)
 		return true;
-	*ret_dead = i.tcpi_last_ack_recv >= limit &&
+	*ret_dead = waits >= limit && i.tcpi_last_ack_recv * UT_MS >= limit &&
 		    (i.tcpi_retransmits >= QUESTIONS || i.tcpi_probes >= QUESTIONS);
 	return !tcp_sock_unacked(s->fd);
 }
@@ -62,6 +69,6 @@ void tcp_silence_look(struct tcp_place *p)
 		if (dead && !s->rx_over)
 			end(s);
 		else
-			tcp_silence_sent(s);
+			look_again(s);
 	}
 }

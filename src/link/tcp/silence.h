@@ -8,7 +8,12 @@
  *	send.            tcp_send() -> tcp_silence_sent(): the stream is looked at a keepalive interval later
  *	the look         tcp_poll() -> tcp_silence_look(): TCP_INFO of each stream whose time has come; one whose
  *	                 bytes have all been acknowledged is forgotten until it sends again
- *	the end          closed() with ETIMEDOUT, as for the keepalive
+ *	the end          closed() with ETIMEDOUT, as for the keepalive: after TCP_SILENCE intervals without an
+ *	                 acknowledgement, counted from the first of the bytes, or the last acknowledgement behind it
+ *
+ * A host that is only slow must not be taken for a dead one: an emulated machine on a crowded host, or one that is
+ * moved, acknowledges nothing for 15 s and longer, and then goes on. RFC 1122, 4.2.3.5, wants TCP to try for
+ * 100 s at least.
  *
  * Streams to this host itself are left out: both ends have one kernel.
  */
@@ -16,6 +21,8 @@
 #define LINK_TCP_SILENCE_H
 
 #include "link/tcp/place.h"
+
+#define TCP_SILENCE 6 /* keepalive intervals; sock.h has as many for an idle stream */
 
 /* Bytes were given to the kernel; called for streams with `asks` that are not in the list. */
 void tcp_silence_sent(struct tcp_stream *s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/tcp/sock.h"
 
+#include "link/tcp/silence.h"
 #include "util/alloc.h"
 #include "util/ip.h"
 #include "util/log.h"
@@ -131,8 +132,8 @@ bool tcp_sock_keepalive(int fd, unsigned seconds)
 	if (!seconds || tcp_sock_number(fd, IPPROTO_TCP, TCP_MAXSEG, 0) >= LOOPBACK_MSS)
 		return false;
 	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)seconds);
-	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)(seconds + 2) / 3);
-	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)seconds);
+	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPCNT, TCP_SILENCE - 1);
 	tcp_sock_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	return true;
 }
