@@ -318,17 +318,14 @@ static void sleep_a_turn(struct call *k)
 static size_t send_direct(struct call *k, uint8_t *at, uint32_t len)
 {
 	struct sdp_conn *c = k->r->c;
-	uint32_t direct = sdp_stream_direct(len), n, behind = 0;
-	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(c), at, direct, IBV_ACCESS_REMOTE_READ);
-	bool began = mr && sdp_send_from(c, at, direct, mr), sleeps = false;
+	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(c), at, len, IBV_ACCESS_REMOTE_READ);
+	bool began = mr && sdp_send_from(c, at, len, mr), sleeps = false;
 	int64_t until = ulp_now_ns() + FETCH_MS * (int64_t)1000000;
 
-	k->longer_ns = direct;
-	while (began && sdp_send_from_is_busy(c) && !sdp_conn_failed(c)) {
-		n = sdp_stream_send_behind(c, at + direct + behind, len - direct - behind);
-		behind += n;
+	k->longer_ns = len;
+	while (began && sdp_send_is_busy(c) && !sdp_conn_failed(c)) {
 		if (!sleeps) {
-			sleeps = !n && look(k) < 0;
+			sleeps = look(k) < 0;
 			continue;
 		}
 		if (ulp_now_ns() >= until)
@@ -338,9 +335,7 @@ static size_t send_direct(struct call *k, uint8_t *at, uint32_t len)
 	k->longer_ns = 0;
 	if (mr)
 		ibv_dereg_mr(mr);
-	if (!began || sdp_conn_failed(c))
-		return 0;
-	return sdp_send_gone(c) < direct ? sdp_send_gone(c) : direct + behind;
+	return began && !sdp_conn_failed(c) ? sdp_send_gone(c) : 0;
 }
 
 /* Copies to room of the connection. Returns how many octets went. */
@@ -378,7 +373,7 @@ static bool send_some(struct call *k)
 	if (large && len > SDP_STREAM_STAGED && sdp_send_may_begin(k->r->c) && blocks(k)) {
 		gone = (uint32_t)send_direct(k, at, n);
 		advance(k, gone);
-		return gone >= sdp_stream_direct(n);
+		return gone == n;
 	}
 	return send_copied(k, large) || waits_for_room(k);
 }

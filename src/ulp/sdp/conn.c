@@ -320,7 +320,7 @@ uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
 
 	if (c->end_wanted || c->disconnected || c->suspend.state || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
 		return NULL;
-	room = large && c->conf.advertise ? sdp_source_room(c, false, ret_len) : NULL;
+	room = large && c->conf.advertise ? sdp_source_room(c, ret_len) : NULL;
 	if (room)
 		return room;
 	if (sdp_source_is_busy(c))
@@ -371,16 +371,9 @@ bool sdp_conn_takes_writes(const struct sdp_conn *c)
 	return c->out.nr != 0;
 }
 
-uint8_t *sdp_send_room_behind(struct sdp_conn *c, size_t *ret_len)
+bool sdp_send_is_busy(const struct sdp_conn *c)
 {
-	if (c->end_wanted || c->disconnected || c->suspend.state || c->nr_owed)
-		return NULL;
-	return sdp_source_room(c, true, ret_len);
-}
-
-bool sdp_send_from_is_busy(const struct sdp_conn *c)
-{
-	return c->source.direct || c->source.writing;
+	return sdp_source_is_busy(c);
 }
 
 void sdp_send_end(struct sdp_conn *c)

@@ -91,15 +91,13 @@ uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len);
 int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob);
 /*
  * Sends octets of the program's memory without a copy, if they may go now. Returns true if they go: they stay as they are until
- * sdp_send_from_is_busy() is false, or the region is deregistered. mr is of this connection's domain and permits the peer to read.
+ * sdp_send_is_busy() is false, or the region is deregistered. mr is of this connection's domain and permits the peer to read.
  */
 bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr);
-bool sdp_send_from_is_busy(const struct sdp_conn *c);
-/* Room for the octets that follow those, while they go; or NULL. Octets sent there are taken back with them. */
-uint8_t *sdp_send_room_behind(struct sdp_conn *c, size_t *ret_len);
+bool sdp_send_is_busy(const struct sdp_conn *c);
 /*
- * Takes back what has not gone of sdp_send_from(), with all that has been sent behind it. It has ended when sdp_send_from_is_busy() is false;
- * sdp_send_gone() then says how many octets of that memory the peer has: with all of them, what is behind goes too.
+ * Takes back what has not gone of sdp_send_from(). It has ended when sdp_send_is_busy() is false; sdp_send_gone() then says how
+ * many octets the peer has.
  */
 void sdp_send_stop(struct sdp_conn *c);
 uint32_t sdp_send_gone(const struct sdp_conn *c);

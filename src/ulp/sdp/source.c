@@ -265,14 +265,6 @@ static bool may_stage(const struct sdp_conn *c)
 					   may_advertise(c) && sdp_may_post(c, SDP_FOR_DATA));
 }
 
-static bool may_stage_behind(const struct sdp_conn *c)
-{
-	const struct sdp_source *s = &c->source;
-
-	return s->direct && !s->stop && s->nr < SDP_MAX_ADVERTS && !s->writing && s->state == SDP_ADVERT_READY && may_advertise(c) &&
-	       sdp_may_post(c, SDP_FOR_DATA);
-}
-
 static uint8_t *next_slot(const struct sdp_source *s)
 {
 	return s->stage.at + s->slot * (size_t)s->slot_len;
@@ -283,11 +275,11 @@ static unsigned nr_slots(const struct sdp_conn *c)
 	return c->peer_adverts < 2 ? 2 : c->peer_adverts < SDP_MAX_ADVERTS ? c->peer_adverts : SDP_MAX_ADVERTS;
 }
 
-uint8_t *sdp_source_room(struct sdp_conn *c, bool behind, size_t *ret_len)
+uint8_t *sdp_source_room(struct sdp_conn *c, size_t *ret_len)
 {
 	struct sdp_source *s = &c->source;
 
-	if (!(behind ? may_stage_behind(c) : may_stage(c)) || sdp_stage(c, &s->stage, 2 * (size_t)SDP_STAGE, IBV_ACCESS_REMOTE_READ, true))
+	if (!may_stage(c) || sdp_stage(c, &s->stage, 2 * (size_t)SDP_STAGE, IBV_ACCESS_REMOTE_READ, true))
 		return NULL;
 	s->slot_len = 2 * SDP_STAGE / nr_slots(c) & ~63u;
 	*ret_len = s->slot_len;
@@ -322,25 +314,20 @@ int sdp_source_begin(struct sdp_conn *c, const uint8_t *at, uint32_t len, const 
 	return begin(c, (struct sdp_piece){ at, mr, len, 0 });
 }
 
-/*
- * What the peer has not been told of, or has given back by SendSm, goes back to the program, and with it what has been staged behind. Memory that
- * has gone meanwhile leaves nothing to take back.
- */
+/* What the peer has not been told of, or has given back by SendSm, goes back to the program. */
 static void stop(struct sdp_conn *c)
 {
 	struct sdp_source *s = &c->source;
 
-	if (s->direct && (s->writing || s->sent || s->state == SDP_ADVERT_CANCELLED))
+	if (s->writing || s->sent || s->state == SDP_ADVERT_CANCELLED)
 		return;
-	s->stop = false;
-	if (!s->direct)
-		return;
-	while (s->nr) {
+	if (s->nr) {
 		c->counts.sent -= s->pieces[0].len - s->pieces[0].done;
 		drop(s);
 	}
 	s->copies = 0;
 	s->state = SDP_ADVERT_READY;
+	s->stop = false;
 }
 
 int sdp_source_progress(struct sdp_conn *c)

@@ -7,8 +7,8 @@
 
 /* True while octets are under way, which Data may not pass. */
 bool sdp_source_is_busy(const struct sdp_conn *c);
-/* Room in the stage, at most SDP_STAGE octets, if what is written there may go now; else NULL. behind: memory of the program that is going. */
-uint8_t *sdp_source_room(struct sdp_conn *c, bool behind, size_t *ret_len);
+/* Room in the stage, at most SDP_STAGE octets, if what is written there may go now; else NULL. */
+uint8_t *sdp_source_room(struct sdp_conn *c, size_t *ret_len);
 bool sdp_source_is_room(const struct sdp_conn *c, const uint8_t *room);
 /* Sends what has been written there. */
 int sdp_source_send(struct sdp_conn *c, uint32_t len);

@@ -51,7 +51,7 @@ struct sdp_piece {
  *                     -> a SinkAvail that crossed: none is advertised
  *                     -> CANCELLED: none is advertised until those that are have ended
  *
- * While the peer reads a slot of the stage, the program fills others. Memory of the program is the first piece, with slots behind it.
+ * While the peer reads a slot of the stage, the program fills others. Memory of the program is the only piece.
  */
 enum sdp_advert { SDP_ADVERT_READY, SDP_ADVERT_CANCELLED, SDP_ADVERT_COPY };
 
@@ -62,7 +62,7 @@ struct sdp_source {
 	uint32_t copies;        /* COPY: the first ones, which go by Data */
 	struct sdp_stage stage; /* slots of slot_len octets */
 	uint32_t slot, slot_len; /* the next one */
-	bool direct;            /* the first piece is memory of the program */
+	bool direct;            /* the piece is memory of the program */
 	uint32_t gone;          /* octets of that memory that the peer has got */
 	bool writing;           /* an RDMA Write is under way */
 	bool stop;              /* the program takes the rest of its memory back */

@@ -9,7 +9,6 @@
 
 #define LOOKS 32                /* between looks at the clock */
 #define LONGEST (1u << 30)      /* of one advertisement */
-#define TAIL (4u * 65536)       /* octets that are staged while the peer reads those before: it has them to read when the call has returned */
 #define COPY_NS 1               /* for an octet: a peer that moves them at 1 GB/s is not slept over */
 
 const struct sdp_conf sdp_conf_stream = {
@@ -68,45 +67,22 @@ static uint32_t least(size_t a, size_t b)
 	return (uint32_t)(a < b ? a : b);
 }
 
-uint32_t sdp_stream_direct(uint32_t len)
-{
-	return len < 2 * TAIL ? len - len / 2 : len - TAIL;
-}
-
-uint32_t sdp_stream_send_behind(struct sdp_conn *c, const uint8_t *at, uint32_t len)
-{
-	size_t room_len;
-	uint8_t *room = len ? sdp_send_room_behind(c, &room_len) : NULL;
-	uint32_t n;
-
-	if (!room)
-		return 0;
-	n = least(len, room_len);
-	memcpy(room, at, n);
-	return sdp_send(c, room, n, false) ? 0 : n;
-}
-
 /* Returns how many octets went, or 0: not now; or a negative errno. */
 static ssize_t send_direct(struct sdp_stream *s, const uint8_t *at, uint32_t len)
 {
-	uint32_t done = sdp_stream_direct(len);
-	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(s->c), (void *)(uintptr_t)at, done, IBV_ACCESS_REMOTE_READ);
+	struct ibv_mr *mr = ibv_reg_mr(sdp_conn_domain(s->c), (void *)(uintptr_t)at, len, IBV_ACCESS_REMOTE_READ);
 	int r = 0;
 	bool began;
 
 	if (!mr)
 		return -errno;
-	began = sdp_send_from(s->c, at, done, mr);
-	s->under_way = done;
-	while (began && !r && sdp_send_from_is_busy(s->c)) {
-		uint32_t n = sdp_stream_send_behind(s->c, at + done, len - done);
-
-		done += n;
-		r = n ? 0 : look(s);
-	}
+	began = sdp_send_from(s->c, at, len, mr);
+	s->under_way = len;
+	while (began && !r && sdp_send_is_busy(s->c))
+		r = look(s);
 	s->under_way = 0;
 	ibv_dereg_mr(mr);
-	return r ? r : began ? (ssize_t)done : 0;
+	return r ? r : began ? (ssize_t)len : 0;
 }
 
 static ssize_t send_copied(struct sdp_stream *s, const uint8_t *at, size_t len)

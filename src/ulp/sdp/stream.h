@@ -38,12 +38,6 @@ void sdp_stream_begin(struct sdp_stream *s, struct sdp_conn *c, const struct sdp
 ssize_t sdp_stream_send(struct sdp_stream *s, const void *at, size_t len);
 /* Receives at least one octet, or len of them with `all`. Returns how many, fewer at the end of the peer's, or a negative errno. */
 ssize_t sdp_stream_receive(struct sdp_stream *s, void *at, size_t len, bool all);
-
-/* Of a call with so many octets, more than SDP_STREAM_STAGED, those that go from the program's memory, first. */
-uint32_t sdp_stream_direct(uint32_t len);
-/* Stages octets behind them, as far as there is room now. Returns how many. */
-uint32_t sdp_stream_send_behind(struct sdp_conn *c, const uint8_t *at, uint32_t len);
-
 /* Sends DisConn and waits until both ends have ended. Returns 0 or a negative errno. */
 int sdp_stream_end(struct sdp_stream *s);
 
