@@ -69,7 +69,7 @@ def rows(place):
     out = []
     for name, way in WAYS:
         out.append(row(f"stream {name} latency", "streams local", "us", streams(way, "lat", LATENCY, "2000"), lacks))
-        out.append(row(f"stream {name} bandwidth", "streams local", "GB/s", streams(way, "bw", SIZES, "64"), lacks))
+        out.append(row(f"stream {name} bandwidth", "streams local", "GB/s", streams(way, "bw", SIZES, "512"), lacks))
     lacks = None if start.have("rstream") else "rstream is not installed (rdmacm-utils)"
     for name, launcher, flags in CARRIED:
         out.append(row(f"rstream {name} 8 B", "streams local rstream", "us", rstream(launcher, flags, "8", "1", "2000", -1), lacks))

@@ -183,6 +183,9 @@ static int send_owed(struct sdp_conn *c)
 	struct sdp_msg m;
 	int r;
 
+	if (!c->hurry && sdp_sink_may_answer_later(c))
+		return 0;
+	c->hurry = false;
 	while (c->nr_owed && sdp_may_post(c, SDP_FOR_CONTROL)) {
 		m = (struct sdp_msg){ .mid = c->owed[0].mid, .number = c->owed[0].number };
 		c->nr_owed--;
@@ -292,6 +295,7 @@ int sdp_conn_progress(struct sdp_conn *c)
 		r = sdp_suspend_disconnected(c);
 	if (r || c->disconnected)
 		return r;
+	c->hurry = true;
 	r = send_due(c);
 	return r ? r : keep_alive(c);
 }
@@ -318,6 +322,9 @@ uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
 {
 	uint8_t *room;
 
+	/* What is owed goes first. */
+	c->hurry = c->nr_owed != 0;
+	c->touched |= c->hurry;
 	if (c->end_wanted || c->disconnected || c->suspend.state || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
 		return NULL;
 	room = large && c->conf.advertise ? sdp_source_room(c, ret_len) : NULL;

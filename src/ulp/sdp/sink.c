@@ -105,6 +105,14 @@ static int read_next(struct sdp_conn *c)
 	return r ? r : read_into(c, k->stage.at, SDP_STAGE, k->stage.mr->lkey);
 }
 
+bool sdp_sink_may_answer_later(const struct sdp_conn *c)
+{
+	for (uint32_t i = 0; i < c->nr_owed; i++)
+		if (c->owed[i].mid != WIRE_SDP_RDMA_RD_COMPL)
+			return false;
+	return c->sink.is_local && c->sink.nr && !c->sink.cancelled && c->nr_owed < SDP_MAX_ADVERTS / 2;
+}
+
 static int go_on_reading(struct sdp_conn *c)
 {
 	struct sdp_sink *k = &c->sink;

@@ -28,4 +28,10 @@ void sdp_sink_end(struct sdp_conn *c);
 /* Posts the next Read, answers a cancelled advertisement, advertises the program's memory or takes it back. */
 int sdp_sink_progress(struct sdp_conn *c);
 
+/*
+ * True if all that is owed is RdmaRdCompl for Reads of a peer of this host, and more can be read. The next Read is a copy only as long as none of them
+ * has left: so they leave together, when half of what the peer may advertise has been read or nothing is left to read.
+ */
+bool sdp_sink_may_answer_later(const struct sdp_conn *c);
+
 #endif

@@ -127,6 +127,7 @@ struct sdp_conn {
 	bool active;                    /* this end connects */
 	bool touched;                   /* by a call of the program since the last look for what is due */
 	bool wants;                     /* the program has waited in memory of its own */
+	bool hurry;                     /* answers that may leave later leave now */
 	bool established, disconnected;
 	bool end_wanted, end_sent, end_got, end_by_us;
 	struct sdp_counts counts;
