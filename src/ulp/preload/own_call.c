@@ -289,9 +289,13 @@ bool rsp_own_receive(struct sdp_relay *r, int fd, const struct iovec *iov, int n
 		return false;
 	if (flags & ~RECEIVE_FLAGS) {
 		sdp_conn_poll(r->c);
-		sdp_relay_down(r);
+		/* What another thread's call takes would come to the program in front of what the stream has then. */
+		if (!r->receiving)
+			sdp_relay_down(r);
 	} else if (drain_stream(&k) && !is_enough(&k)) {
+		r->receiving++;
 		receive_now(&k);
+		r->receiving--;
 	}
 	return leave_call(&k, is_enough(&k) && k.done, ret);
 }

@@ -47,6 +47,7 @@ struct sdp_relay {
 	atomic_bool parked;             /* set with park_lock */
 	bool deaf;                      /* the thread sleeps, and octets of the program do not wake it */
 	unsigned inside;                /* calls of the program, which may have let go of the lock; they end before the relay */
+	unsigned receiving;             /* of them, those that take what has been received: it goes to the stream by nothing else */
 	atomic_uint busy;               /* calls that have the lock or are about to, and do not sleep: the thread waits for their end */
 	_Atomic int64_t leased_ns;      /* until then; 0: no lease */
 	int kick;                       /* an eventfd that wakes the thread; -1: none */
