@@ -6,10 +6,21 @@
 #ifndef UTIL_RIGHTS_H
 #define UTIL_RIGHTS_H
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Returns false for a file, a pipe, a socket or a device. What remains, an eventfd or a relative of it, answers a write of 8
+ * bytes with a count or an error: no process is ended by SIGPIPE, and no data of another's is changed. */
+static inline bool ut_rights_may_wake(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && !(st.st_mode & S_IFMT);
+}
 
 /* Puts n descriptors into the control data of a message to be sent, which has room for just these: CMSG_SPACE(n * sizeof(int)) zeros. */
 static inline void ut_rights_put(struct msghdr *m, const int *fds, unsigned n)

@@ -242,9 +242,13 @@ static void victim_reads(void)
 static int odd_descriptor(unsigned which)
 {
 	void *base = NULL;
-	int fd;
+	int fd, ends[2];
 
-	switch (which % 6) {
+	switch (which % 7) {
+	case 6: /* a write to it is SIGPIPE */
+		REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+		close(ends[0]);
+		return ends[1];
 	case 0: return eventfd(0, EFD_CLOEXEC);
 	case 1: return open("/dev/zero", O_RDWR | O_CLOEXEC);
 	case 2:

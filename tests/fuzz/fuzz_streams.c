@@ -529,6 +529,22 @@ static int odd_segment(unsigned which)
 	return fd;
 }
 
+/* A wake fd; the pipe has no reader. */
+static int odd_wake_fd(unsigned which)
+{
+	int ends[2];
+
+	switch (which % 4) {
+	case 0: return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	case 1: return eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	case 2: return memfd_create("wake", MFD_CLOEXEC);
+	default:
+		REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+		close(ends[0]);
+		return ends[1];
+	}
+}
+
 /* A message of the rendezvous. how: 1 = an odd segment, 2 = none, 4 = another hello, 8 = cut, 16 = two descriptors */
 static void tell(struct user_stream *u, struct local_hello *h)
 {
@@ -545,7 +561,9 @@ static void tell(struct user_stream *u, struct local_hello *h)
 		iov.iov_len = in8(&in) % sizeof(*h);
 	shm_pipe_fini(&u->pipe);
 	fds[0] = how & 1 ? odd_segment(how >> 5) : shm_pipe_make(&u->pipe);
-	fds[1] = fds[0];
+	fds[1] = how & 2 ? -1 : odd_wake_fd(in8(&in));
+	if (u->pipe.own)
+		u->pipe.own->wake_fd = in8(&in);
 	if (n) {
 		m.msg_control = control;
 		m.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
@@ -557,6 +575,7 @@ static void tell(struct user_stream *u, struct local_hello *h)
 	}
 	sendmsg(u->call, &m, MSG_NOSIGNAL);
 	close(fds[0]);
+	drop_fd(&fds[1]);
 }
 
 /* The 4-tuple of the stream. */

@@ -7,9 +7,11 @@
 #include "link_local_util.h"
 
 #include <string.h>
+#include <sys/eventfd.h>
 
 struct hand {
 	int tcp, call;
+	int wake_fd, theirs; /* -1: none */
 	struct hello h;
 	struct shm_pipe pipe;
 	struct link_streams *p;
@@ -33,7 +35,7 @@ static void hand_connect(struct hand *t)
 	struct sockaddr_in sa = { .sin_family = AF_INET };
 	struct link_listener *l;
 
-	*t = (struct hand){ .p = local_open(), .call = -1 };
+	*t = (struct hand){ .p = local_open(), .call = -1, .wake_fd = -1, .theirs = -1 };
 	l = listen_on(t->p, LO4, &arrivals);
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	sa.sin_port = htons(l->local.port);
@@ -50,17 +52,34 @@ static void hand_connect(struct hand *t)
 	memcpy(t->h.to, t->e.s->local.addr, 16);
 }
 
-/* ... and whose segments have been exchanged. */
-static void hand_answered(struct hand *t)
+#define NO_WAKE_FD 13 /* names something else: a write to it would end this process */
+
+static int broken_pipe(void)
 {
-	int mine, theirs;
+	int ends[2];
+
+	CHECK(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
+	close(ends[0]);
+	return ends[1];
+}
+
+/* ... and whose segments have been exchanged; id: of a wake fd, or 0. */
+static void hand_answered_with(struct hand *t, uint64_t id)
+{
+	int mine[2], theirs[2];
 
 	hand_connect(t);
 	t->call = connect_at(&t->e.s->local);
-	mine = shm_pipe_make(&t->pipe);
-	CHECK(mine >= 0);
-	give(t->call, &t->h, sizeof(t->h), mine);
-	close(mine);
+	if (id == NO_WAKE_FD)
+		t->wake_fd = broken_pipe();
+	else if (id)
+		t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	mine[0] = shm_pipe_make(&t->pipe);
+	mine[1] = t->wake_fd;
+	CHECK(mine[0] >= 0);
+	t->pipe.own->wake_fd = id;
+	give_all(t->call, &t->h, sizeof(t->h), mine, id ? 2 : 1);
+	close(mine[0]);
 	for (;;) {
 		struct pollfd f = { t->call, POLLIN, 0 };
 
@@ -69,25 +88,40 @@ static void hand_answered(struct hand *t)
 			break;
 		places_sleep(t->p, NULL);
 	}
-	theirs = taken(t->call);
-	CHECK(theirs >= 0 && shm_pipe_join(&t->pipe, theirs) == 0);
-	close(theirs);
+	take_both(t->call, theirs);
+	CHECK(theirs[0] >= 0 && shm_pipe_join(&t->pipe, theirs[0]) == 0);
+	close(theirs[0]);
+	t->theirs = theirs[1];
 	/* It is bound now: a byte of its own waits for the decision. */
 	CHECK(t->p->ops->room(t->e.s) == 0 && send_some(t->e.s, 0, 10) == 0);
 }
 
-static void hand_open(struct hand *t)
+static void hand_answered(struct hand *t)
 {
-	hand_answered(t);
+	hand_answered_with(t, 0);
+}
+
+static void hand_open_with(struct hand *t, uint64_t id)
+{
+	hand_answered_with(t, id);
 	atomic_store(&t->pipe.own->open, 1);
 	close(t->call);
 	t->call = -1;
 	UNTIL(t->p, t->e.s->shm && t->e.writable);
 }
 
+static void hand_open(struct hand *t)
+{
+	hand_open_with(t, 0);
+}
+
 static void hand_over(struct hand *t)
 {
 	shm_pipe_fini(&t->pipe);
+	if (t->wake_fd >= 0)
+		close(t->wake_fd);
+	if (t->theirs >= 0)
+		close(t->theirs);
 	if (t->call >= 0)
 		close(t->call);
 	if (t->tcp >= 0)
@@ -165,6 +199,98 @@ static void late_wake(void)
 		UNTIL(t.p, atomic_load(&t.pipe.peer->asleep) != t.pipe.rung);
 	}
 	hand_over(&t);
+}
+
+static uint64_t writes(int wake_fd)
+{
+	uint64_t n = 0;
+
+	return read(wake_fd, &n, sizeof(n)) == sizeof(n) ? n : 0;
+}
+
+static bool has_byte(int tcp)
+{
+	uint8_t c;
+
+	return recv(tcp, &c, 1, MSG_DONTWAIT) == 1;
+}
+
+static void fall_asleep(struct hand *t)
+{
+	UNTIL(t->p, shm_pipe_sleeps(&t->pipe) || atomic_load(&t->pipe.peer->asleep));
+}
+
+/* A place that sleeps is woken by its wake fd alone, without a byte; and writes that of a peer that allows it and has one. */
+static void wake_fds(void)
+{
+	const uint64_t full = UINT64_MAX - 1, one = 1;
+	struct hand t;
+	unsigned asleep;
+
+	hand_open_with(&t, 7);
+	CHECK(t.theirs >= 0 && t.pipe.peer->wake_fd && t.pipe.peer->wake_fd != 7);
+	for (uint64_t i = 0; i < 50; i++) {
+		fall_asleep(&t);
+		for (int k = 0; k < 10; k++)
+			shm_pipe_at(&t.pipe)[k] = pattern(i * 10 + (uint64_t)k);
+		asleep = shm_pipe_commit(&t.pipe, 10);
+		CHECK(asleep == (SHM_PIPE_NEWS | SHM_PIPE_WAKE_FD));
+		CHECK(write(t.theirs, &one, sizeof(one)) == sizeof(one));
+		UNTIL(t.p, t.e.got == i * 10 + 10);
+	}
+	/* A late write ends the sleep that it was not meant for, as a late byte does. */
+	fall_asleep(&t);
+	t.pipe.rung = atomic_load(&t.pipe.peer->asleep);
+	CHECK(write(t.theirs, &one, sizeof(one)) == sizeof(one));
+	UNTIL(t.p, atomic_load(&t.pipe.peer->asleep) != t.pipe.rung);
+	/* The other way. */
+	shm_pipe_sleep(&t.pipe, SHM_PIPE_NEWS | SHM_PIPE_WAKE_FD);
+	CHECK(send_some(t.e.s, 0, 10) == 10 && send_some(t.e.s, 10, 10) == 10);
+	CHECK(writes(t.wake_fd) == 1 && !has_byte(t.tcp));
+	shm_pipe_sleep(&t.pipe, SHM_PIPE_NEWS);
+	CHECK(send_some(t.e.s, 20, 10) == 10 && writes(t.wake_fd) == 0 && has_byte(t.tcp));
+	/* One that is full is readable. */
+	CHECK(write(t.wake_fd, &full, sizeof(full)) == sizeof(full));
+	shm_pipe_sleep(&t.pipe, SHM_PIPE_NEWS | SHM_PIPE_WAKE_FD);
+	CHECK(send_some(t.e.s, 30, 10) == 10 && writes(t.wake_fd) == full && !has_byte(t.tcp));
+	hand_over(&t);
+	/* A peer that allows a wake fd and gave none, or something else. */
+	for (int i = 0; i < 2; i++) {
+		hand_open_with(&t, i ? NO_WAKE_FD : 0);
+		shm_pipe_sleep(&t.pipe, SHM_PIPE_NEWS | SHM_PIPE_WAKE_FD);
+		CHECK(send_some(t.e.s, 0, 10) == 10 && has_byte(t.tcp));
+		hand_over(&t);
+	}
+}
+
+/* More streams than may sleep by the wake fd: the others by bytes, and one descriptor of the peer's for all. */
+static void many_wake_fds(void)
+{
+	enum { PAIRS = 24 };
+	struct link_streams *p = local_open(), *q = local_open();
+	struct reader ra[PAIRS] = { 0 }, rb[PAIRS] = { 0 };
+	unsigned before = 0, after;
+
+	for (int i = 0; i < PAIRS; i++) {
+		pair_make(p, q, LO4, &ra[i], &rb[i]);
+		q->ops->local(rb[i].s, false);
+		p->ops->local(ra[i].s, true);
+		UNTIL2(p, q, ra[i].s->shm && rb[i].s->shm);
+		after = count_fds();
+		/* two sockets; the wake fds came with the first */
+		CHECK(!before || after <= before + 2);
+		before = after;
+	}
+	for (uint64_t n = 1; n <= 20; n++) {
+		places_poll(p, q);
+		places_sleep(p, q);
+		for (int i = 0; i < PAIRS; i++)
+			CHECK(send_some(i & 1 ? ra[i].s : rb[i].s, n - 1, 1) == 1);
+		for (int i = 0; i < PAIRS; i++)
+			UNTIL2(p, q, (i & 1 ? rb[i] : ra[i]).got == n);
+	}
+	p->ops->fini(p);
+	q->ops->fini(q);
 }
 
 /* It dies after no message, all messages, or half of one. */
@@ -297,6 +423,8 @@ int main(void)
 	gives_up();
 	early_wake();
 	late_wake();
+	wake_fds();
+	many_wake_fds();
 	dies();
 	liars();
 	strangers();

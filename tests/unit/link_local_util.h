@@ -7,6 +7,7 @@
 
 #include "host/layout.h"
 #include "host/shm/pipe.h"
+#include "util/rights.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -44,42 +45,51 @@ static inline socklen_t name_of(const struct link_end *e, struct sockaddr_un *re
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-static inline void give(int to, const void *p, size_t len, int fd)
+static inline void give_all(int to, const void *p, size_t len, const int *fds, unsigned n)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
 	struct iovec iov = { (void *)p, len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (fd >= 0) {
-		struct cmsghdr *c;
-
+	if (n) {
 		m.msg_control = control;
-		m.msg_controllen = sizeof(control);
-		c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		ut_rights_put(&m, fds, n);
 	}
 	CHECK(sendmsg(to, &m, MSG_NOSIGNAL) == (ssize_t)len);
 }
 
-/* A descriptor that was given with a hello; -1: the other end has hung up. */
-static inline int taken(int from)
+static inline void give(int to, const void *p, size_t len, int fd)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	give_all(to, p, len, &fd, fd >= 0);
+}
+
+/* What was given with a hello: a segment and a wake fd. The segment is -1 if the other end has hung up. */
+static inline void take_both(int from, int fds[2])
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
 	struct hello h;
 	struct iovec iov = { &h, sizeof(h) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
 			    .msg_controllen = sizeof(control) };
 	ssize_t r = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
-	int fd;
 
+	fds[0] = fds[1] = -1;
 	if (r <= 0)
-		return -1;
-	CHECK(r == (ssize_t)sizeof(h) && h.magic == HELLO_MAGIC && CMSG_FIRSTHDR(&m));
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
-	return fd;
+		return;
+	ut_rights_take(&m, fds, 2);
+	CHECK(r == (ssize_t)sizeof(h) && h.magic == HELLO_MAGIC && fds[0] >= 0);
+}
+
+/* The segment alone. */
+static inline int taken(int from)
+{
+	int fds[2];
+
+	take_both(from, fds);
+	if (fds[1] >= 0)
+		close(fds[1]);
+	return fds[0];
 }
 
 enum { NO_FD, NOT_SEALED, TOO_SHORT, NO_PIPE, NO_MEMFD, LIES };

@@ -13,6 +13,7 @@
 #include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/rights.h"
 #include "util/syscall.h"
 
 #include <fcntl.h>
@@ -260,7 +261,7 @@ static void take_ready(struct shm_chan *ch, const struct host_message *m, const 
 		return;
 	t->ring.consumer = take_page(fds[0], SHM_CONSUMER_MAGIC, sizeof(struct shm_consumer));
 	t->ring.page = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_page));
-	t->wake.fd = keep(fds[2]);
+	t->wake.fd = ut_rights_may_wake(fds[2]) ? keep(fds[2]) : -1;
 	t->peer.fd = keep(fds[3]);
 	if (t->ring.consumer && t->ring.page && t->wake.fd >= 0 && t->peer.fd >= 0 &&
 	    host_watch(ch->host, &t->wake) == 0 && host_watch(ch->host, &t->peer) == 0 && open_ring(ch, t) == 0) {

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #define WARM 4096u /* bytes between two looks whether a pipe is empty */
-#define KINDS 3u /* bits of `asleep` that say what for */
+#define KINDS 7u /* SHM_PIPE_*, all of them, in `asleep` */
 
 _Static_assert((SHM_PIPE_BYTES & (SHM_PIPE_BYTES - 1)) == 0, "positions are masked");
 _Static_assert(sizeof(struct shm_end) <= 4096, "in front of the ring is one page");
@@ -129,26 +129,26 @@ void shm_pipe_begin(struct shm_pipe *p)
 }
 
 /* A position of ours has moved. */
-static bool must_wake(struct shm_pipe *p, unsigned what)
+static unsigned must_wake(struct shm_pipe *p, unsigned what)
 {
 	uint32_t asleep;
 
 	atomic_thread_fence(memory_order_seq_cst);
 	asleep = atomic_load_explicit(&p->peer->asleep, memory_order_relaxed);
 	if (!(asleep & what) || asleep == p->rung)
-		return false;
+		return 0;
 	p->rung = asleep;
-	return true;
+	return asleep & KINDS;
 }
 
-bool shm_pipe_commit(struct shm_pipe *p, size_t n)
+unsigned shm_pipe_commit(struct shm_pipe *p, size_t n)
 {
 	p->tail += n;
 	atomic_store_explicit(&p->own->tail, p->tail, memory_order_release);
 	return must_wake(p, SHM_PIPE_NEWS);
 }
 
-bool shm_pipe_consume(struct shm_pipe *p, size_t n)
+unsigned shm_pipe_consume(struct shm_pipe *p, size_t n)
 {
 	p->head += n;
 	atomic_store_explicit(&p->own->head, p->head, memory_order_release);

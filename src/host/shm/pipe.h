@@ -10,7 +10,8 @@
  *
  * No wake-up is lost: an end sets `asleep`, then reads the peer's positions once more. The peer stores a position,
  * then reads `asleep`. With a full fence between the two on each side, at least one of them sees the other's
- * store. The caller wakes a sleeper; each sleep has a number of its own, so that it is woken once.
+ * store. The caller wakes a sleeper; each sleep has a number of its own, so that it is woken once. A sleep says by what: the
+ * caller's usual way, or also a wake fd (link/local/wakefd.h).
  *
  * The byte of a position lies at its distance from `base`, which the writer moves up to the tail when all has been
  * consumed. So a pipe that is emptied now and then stays in its first pages, whatever goes through it, and a
@@ -27,15 +28,17 @@
 #define SHM_PIPE_MAGIC 0x444c5049u
 #define SHM_PIPE_BYTES (256u << 10) /* of one direction; a power of two */
 
-enum { SHM_PIPE_NEWS = 1, SHM_PIPE_ROOM = 2 }; /* what a sleeper waits for: bytes, or room for them */
+/* What a sleeper waits for: bytes, or room for them; and that its wake fd ends the sleep. */
+enum { SHM_PIPE_NEWS = 1, SHM_PIPE_ROOM = 2, SHM_PIPE_WAKE_FD = 4 };
 
 /* One end's segment, in front of its ring. */
 struct shm_end {
 	uint32_t magic, layout, bytes; /* host/layout.h */
+	uint64_t wake_fd; /* which one this end has; 0: none */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes ever written */
 	_Atomic uint64_t base; /* the position of the ring's first byte */
 	_Alignas(64) _Atomic uint64_t head; /* bytes of the peer's ever consumed */
-	_Alignas(64) _Atomic uint32_t asleep; /* 0, or number << 2 and what for */
+	_Alignas(64) _Atomic uint32_t asleep; /* 0, or number << 3 and SHM_PIPE_* */
 	_Atomic uint32_t open; /* this end has chosen the pipe; for the room above */
 };
 
@@ -65,8 +68,8 @@ static inline uint8_t *shm_pipe_at(const struct shm_pipe *p)
 {
 	return p->out + ((p->tail - p->base) & (SHM_PIPE_BYTES - 1));
 }
-/* Passes n bytes to the peer. Returns true if it sleeps: wake it. */
-bool shm_pipe_commit(struct shm_pipe *p, size_t n);
+/* Passes n bytes to the peer. Returns 0, or what its sleep says (SHM_PIPE_*): wake it. */
+unsigned shm_pipe_commit(struct shm_pipe *p, size_t n);
 
 /* --- in --- */
 /* Returns the end of what has come, as a position; p->head is where it begins. */
@@ -90,8 +93,8 @@ static inline const uint8_t *shm_pipe_in(const struct shm_pipe *p)
 {
 	return p->in + shm_pipe_offset(p);
 }
-/* Gives the room of n bytes back to the peer. Returns true if it sleeps and waits for that: wake it. */
-bool shm_pipe_consume(struct shm_pipe *p, size_t n);
+/* Gives the room of n bytes back to the peer. Returns as shm_pipe_commit(), if it waits for that. */
+unsigned shm_pipe_consume(struct shm_pipe *p, size_t n);
 
 /* --- sleeping --- */
 /* what: SHM_PIPE_*. The caller reads the positions once more before it sleeps. */

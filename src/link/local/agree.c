@@ -23,12 +23,13 @@
 #include "link/local/agree.h"
 
 #include "host/layout.h"
-#include "host/mailbox.h"
+#include "link/local/wakefd.h"
 #include "link/local/stream.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/ip.h"
+#include "util/rights.h"
 #include "util/syscall.h"
 
 #include <stddef.h>
@@ -60,6 +61,8 @@ static int segment_new(struct local_stream *s)
 		free(n);
 		return fd;
 	}
+	n->pipe.own->wake_fd = local_place_of(s)->wake_fd_id;
+	ut_list_init(&n->wake_fd_node);
 	ut_list_init(&n->polled_node);
 	n->s = s;
 	s->shm = n;
@@ -79,6 +82,7 @@ void local_agree_free(struct local_stream *s)
 	if (n->rendezvous)
 		local_rdv_over(n->rendezvous);
 	s->shm = NULL;
+	local_wakefd_drop(n);
 	shm_pipe_fini(&n->pipe);
 	free(n);
 	atomic_fetch_sub_explicit(&local_place_of(s)->n_shm, 1, memory_order_relaxed);
@@ -88,10 +92,12 @@ void local_agree_free(struct local_stream *s)
  * it. */
 void local_agree_end(struct local_stream *s)
 {
-	if (s->way == LOCAL_W_SHM)
-		local_stream_poll_remove(s);
-	else
+	if (s->way != LOCAL_W_SHM) {
 		local_agree_free(s);
+		return;
+	}
+	local_stream_poll_remove(s);
+	local_wakefd_leave(s->shm);
 }
 
 void local_agree_wire(struct local_stream *s)
@@ -143,7 +149,7 @@ static void ask(struct local_stream *s)
 	segment = segment_new(s);
 	memcpy(h.from, s->base.local.addr, 16);
 	memcpy(h.to, s->base.remote.addr, 16);
-	if (segment >= 0 && local_rdv_tell(fd, &h, segment) == 0)
+	if (segment >= 0 && local_rdv_tell(fd, &h, segment, p->wake_fd.fd) == 0)
 		s->shm->rendezvous = local_rdv_new(p, s, fd);
 	ut_close_fd(&segment);
 	if (s->shm && s->shm->rendezvous) {
@@ -158,11 +164,13 @@ static int answered(struct local_rendezvous *c)
 {
 	struct local_stream *s = c->s;
 	struct local_hello h;
-	int fd = local_rdv_hear(c->watch.fd, &h);
+	int wake_fd, fd = local_rdv_hear(c->watch.fd, &h, &wake_fd);
 
 	if (fd == -EAGAIN)
 		return 0;
 	if (fd >= 0 && shm_pipe_join(&s->shm->pipe, fd) == 0) {
+		local_wakefd_keep(s, wake_fd, c->watch.fd);
+		wake_fd = -1;
 		atomic_store_explicit(&s->shm->pipe.own->open, 1, memory_order_release);
 		to_shm(s);
 	} else {
@@ -170,14 +178,15 @@ static int answered(struct local_rendezvous *c)
 			say_unequal(s->base.remote.addr, s->base.remote.port, &h);
 		local_agree_wire(s);
 	}
+	ut_close_fd(&wake_fd);
 	ut_close_fd(&fd);
 	return 1;
 }
 
 /* --- the passive end --- */
 
-/* From here on the peer process decides: it has this end's segment. */
-static int answer(struct local_rendezvous *c, struct local_stream *s, int theirs)
+/* From here on the peer process decides: it has this end's segment. *wake_fd is the peer's, and -1 when it is kept. */
+static int answer(struct local_rendezvous *c, struct local_stream *s, int theirs, int *wake_fd)
 {
 	struct local_hello h = { .magic = our_magic() };
 	int segment = segment_new(s), r = segment;
@@ -185,13 +194,16 @@ static int answer(struct local_rendezvous *c, struct local_stream *s, int theirs
 	if (segment < 0)
 		return r;
 	r = shm_pipe_join(&s->shm->pipe, theirs);
-	if (r == 0)
-		r = local_rdv_tell(c->watch.fd, &h, segment);
+	if (r == 0) {
+		local_wakefd_keep(s, *wake_fd, c->watch.fd);
+		*wake_fd = -1;
+		r = local_rdv_tell(c->watch.fd, &h, segment, local_place_of(s)->wake_fd.fd);
+	}
 	ut_close_fd(&segment);
 	return r;
 }
 
-static void take_hello(struct local_rendezvous *c, const struct local_hello *h, int segment)
+static void take_hello(struct local_rendezvous *c, const struct local_hello *h, int segment, int *wake_fd)
 {
 	struct local_stream *s = is_full(c->place) ? NULL : local_rdv_offered(c->place, h);
 
@@ -199,7 +211,7 @@ static void take_hello(struct local_rendezvous *c, const struct local_hello *h, 
 		local_rdv_over(c);
 		return;
 	}
-	if (answer(c, s, segment) < 0) {
+	if (answer(c, s, segment, wake_fd) < 0) {
 		local_agree_wire(s);
 		local_rdv_over(c);
 		return;
@@ -216,7 +228,7 @@ static void refuse_unequal(struct local_rendezvous *c, const struct local_hello 
 	struct local_hello back = { .magic = our_magic() };
 
 	say_unequal(h->from, h->from_port, h);
-	local_rdv_tell(c->watch.fd, &back, -1);
+	local_rdv_tell(c->watch.fd, &back, -1, -1);
 	local_rdv_over(c);
 }
 
@@ -241,24 +253,25 @@ int local_agree_ready(struct link_watch *w, uint64_t now)
 	struct local_rendezvous *c = ut_container(w, struct local_rendezvous, watch);
 	struct local_stream *s = c->s;
 	struct local_hello h;
-	int fd;
+	int fd, wake_fd;
 
 	(void)now;
 	if (w->fd < 0)
 		return 0;
 	if (s && s->way == LOCAL_W_ASKED)
 		return answered(c);
-	fd = local_rdv_hear(w->fd, &h);
+	fd = local_rdv_hear(w->fd, &h, &wake_fd);
 	if (fd == -EAGAIN)
 		return 0;
 	if (s)
 		decided(s);
 	else if (fd >= 0)
-		take_hello(c, &h, fd);
+		take_hello(c, &h, fd, &wake_fd);
 	else if (fd == -EPROTONOSUPPORT)
 		refuse_unequal(c, &h);
 	else
 		local_rdv_over(c);
+	ut_close_fd(&wake_fd);
 	if (fd >= 0)
 		ut_close_fd(&fd);
 	return 1;
@@ -383,39 +396,43 @@ static bool is_one_of_us(const struct local_place *p, int fd)
 
 /* --- messages --- */
 
-int local_rdv_tell(int fd, const struct local_hello *h, int segment)
+int local_rdv_tell(int fd, const struct local_hello *h, int segment, int wake_fd)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	const int fds[2] = { segment, wake_fd };
+	unsigned n = segment < 0 ? 0 : wake_fd < 0 ? 1 : 2;
 	struct iovec iov = { (void *)h, sizeof(*h) };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			    .msg_controllen = segment < 0 ? 0 : sizeof(control) };
-	struct cmsghdr *c = (struct cmsghdr *)control;
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 	long r;
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &segment, sizeof(int));
+	if (n) {
+		m.msg_control = control;
+		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		ut_rights_put(&m, fds, n);
+	}
 	r = UT_SYS(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return r < 0 ? (int)r : 0;
 }
 
-int local_rdv_hear(int fd, struct local_hello *h)
+int local_rdv_hear(int fd, struct local_hello *h, int *ret_wake_fd)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
 	struct iovec iov = { h, sizeof(*h) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
 			    .msg_controllen = sizeof(control) };
 	long r = UT_SYS(SYS_recvmsg, fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int segment = -1;
+	int fds[2] = { -1, -1 };
 
+	*ret_wake_fd = -1;
 	if (r < 0)
 		return (int)r;
-	host_fds_take(&m, &segment, 1);
-	if (r == (long)sizeof(*h) && h->magic == our_magic() && segment >= 0)
-		return segment;
-	if (segment >= 0)
-		ut_close_fd(&segment);
+	ut_rights_take(&m, fds, 2);
+	if (r == (long)sizeof(*h) && h->magic == our_magic() && fds[0] >= 0) {
+		*ret_wake_fd = fds[1];
+		return fds[0];
+	}
+	ut_close_fd(&fds[0]);
+	ut_close_fd(&fds[1]);
 	return r == (long)sizeof(*h) && h->magic != our_magic() && h->magic - LOCAL_HELLO_MAGIC < LOCAL_HELLO_MAGICS
 		       ? -EPROTONOSUPPORT : -EPROTO;
 }

@@ -60,11 +60,11 @@ uint64_t local_rdv_deadline(struct local_place *p);
 void local_rdv_reap(struct local_place *p);
 
 /* --- messages --- */
-/* segment -1: none, which refuses. Returns 0 or -errno. */
-int local_rdv_tell(int fd, const struct local_hello *h, int segment);
-/* Returns a descriptor and its message; -EAGAIN; or another -errno: no message will come. -EPROTONOSUPPORT: one has come
- * of another layout. */
-int local_rdv_hear(int fd, struct local_hello *h);
+/* segment -1: none, which refuses; wake fd -1: none. Returns 0 or -errno. */
+int local_rdv_tell(int fd, const struct local_hello *h, int segment, int wake_fd);
+/* Returns the segment's descriptor, the message, and the wake fd or -1; -EAGAIN; or another -errno: no message will come.
+ * -EPROTONOSUPPORT: one has come of another layout. */
+int local_rdv_hear(int fd, struct local_hello *h, int *ret_wake_fd);
 
 /* --- listeners --- */
 /* The peer process may ask for this passive end from now on. Returns false if it cannot. */

@@ -41,6 +41,8 @@ struct local_shm {
 	struct shm_pipe pipe;
 	struct local_stream *s; /* the stream that this is a part of */
 	struct local_rendezvous *rendezvous;
+	struct local_wakefd *wake_fd;    /* the peer's, or NULL */
+	struct ut_list wake_fd_node; /* place->on_wake_fd: it sleeps by our wake fd */
 	struct ut_list polled_node; /* place->polled */
 	uint64_t seen;        /* the end of the bytes that its user was shown */
 	uint32_t polled;      /* empty looks left until it leaves the poll set */
@@ -96,7 +98,12 @@ struct local_place {
 	unsigned n_polled;
 	_Atomic unsigned n_shm; /* streams that have a segment */
 	_Atomic bool sleeping;  /* a thread sleeps on the descriptor */
-	struct link_watch wake; /* an eventfd */
+	struct link_watch wake;       /* an eventfd of this process alone */
+	struct link_watch wake_fd;    /* one that peer processes have (link/local/wakefd.h) */
+	uint64_t wake_fd_id;          /* 0: there is none */
+	struct ut_list on_wake_fd;    /* streams that sleep by it */
+	unsigned n_on_wake_fd;
+	struct ut_list peer_wake_fds; /* of peer processes */
 };
 
 static inline struct local_place *local_of(struct link_streams *p)

@@ -7,6 +7,7 @@
 #include "link/local/stream.h"
 
 #include "link/local/agree.h"
+#include "link/local/wakefd.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -254,9 +255,9 @@ int local_stream_run(struct ut_list *todo)
 /* --- the bytes of a stream that has left the wire --- */
 
 /*
- * Streams that have left the wire: their bytes go through a pair of rings (host/shm/pipe.h), and a
- * byte on the lower stream is a wake-up. So no process needs another descriptor, the owner sleeps
- * on the same set, and the kernel reports which of a thousand streams has a wake-up.
+ * Streams that have left the wire: their bytes go through a pair of rings (host/shm/pipe.h). A wake-up is a write to
+ * the sleeper's wake fd (wakefd.h), of few sleepers, or a byte on the lower stream: no stream needs another descriptor, the
+ * owner sleeps on the same set, and the kernel reports which of a thousand streams has a wake-up.
  *
  * Streams that were busy lately are in the poll set and looked at by poll(), in turns where there
  * are many; they sleep only when the owner does. The others sleep each by itself, and wake-ups are
@@ -270,10 +271,12 @@ int local_stream_run(struct ut_list *todo)
 #define POLLED_NEW 64u         /* ... that is new: of a thousand new streams most send one message */
 #define TURN 64u               /* streams per look */
 
-/* Sends a wake-up. Without room, writable() sends it again; without a peer, no process sleeps. */
-static void wake_peer(struct local_stream *s)
+/* Sends a wake-up to a peer that sleeps so (SHM_PIPE_*). A byte without room is sent again by writable(); without a peer, no
+ * process sleeps. */
+static void wake_peer(struct local_stream *s, unsigned asleep)
 {
-	s->shm->wake_due = local_place_of(s)->ops->send(s->lower, "", 1) == -EAGAIN;
+	if (!(asleep & SHM_PIPE_WAKE_FD) || !local_wakefd_write(s->shm))
+		s->shm->wake_due = local_place_of(s)->ops->send(s->lower, "", 1) == -EAGAIN;
 }
 
 static bool has_news(const struct local_stream *s)
@@ -291,9 +294,15 @@ static bool has_room(const struct local_stream *s)
 /* The peer process sends it wake-ups from now on; bytes that have come are looked for once more. */
 static void go_to_sleep(struct local_stream *s)
 {
-	shm_pipe_sleep(&s->shm->pipe, SHM_PIPE_NEWS | (s->blocked ? SHM_PIPE_ROOM : 0u));
+	shm_pipe_sleep(&s->shm->pipe, SHM_PIPE_NEWS | (s->blocked ? SHM_PIPE_ROOM : 0u) | local_wakefd_attend(s));
 	if (has_news(s) || has_room(s))
 		local_stream_todo(s);
+}
+
+static void wake_up(struct local_shm *n)
+{
+	local_wakefd_leave(n);
+	shm_pipe_wake(&n->pipe);
 }
 
 void local_stream_poll_remove(struct local_stream *s)
@@ -404,6 +413,7 @@ ssize_t local_stream_send(struct local_stream *s, const void *data, size_t len)
 {
 	struct shm_pipe *p = &s->shm->pipe;
 	size_t room = shm_pipe_room(p, len), n = len < room ? len : room;
+	unsigned asleep;
 
 	if (s->shm->fin && s->error)
 		return -EPIPE;
@@ -413,8 +423,9 @@ ssize_t local_stream_send(struct local_stream *s, const void *data, size_t len)
 		return -EAGAIN;
 	shm_pipe_begin(p);
 	memcpy(shm_pipe_at(p), data, n);
-	if (shm_pipe_commit(p, n))
-		wake_peer(s);
+	asleep = shm_pipe_commit(p, n);
+	if (asleep)
+		wake_peer(s, asleep);
 	return (ssize_t)n;
 }
 
@@ -440,8 +451,10 @@ uint8_t *local_stream_reserve(struct local_stream *s, size_t len)
 
 void local_stream_commit(struct local_stream *s, size_t len)
 {
-	if (shm_pipe_commit(&s->shm->pipe, len))
-		wake_peer(s);
+	unsigned asleep = shm_pipe_commit(&s->shm->pipe, len);
+
+	if (asleep)
+		wake_peer(s, asleep);
 }
 
 bool local_stream_drained(struct local_stream *s)
@@ -473,13 +486,15 @@ static void show_up_to(struct local_stream *s, uint64_t end)
 	while (n->pipe.head != end && local_may_read(s)) {
 		const struct link_stream_user *ops = s->base.user_ops;
 		size_t len = (size_t)(end - n->pipe.head), used;
+		unsigned asleep;
 
 		len = len < SHOW_BYTES ? len : SHOW_BYTES;
 		used = ops->received_shm(&s->base, shm_pipe_in(&n->pipe), len, local_place_of(s)->now);
 		if (!s->lower)
 			return;
-		if (used && shm_pipe_consume(&n->pipe, used))
-			wake_peer(s);
+		asleep = used ? shm_pipe_consume(&n->pipe, used) : 0;
+		if (asleep)
+			wake_peer(s, asleep);
 		if (!used && ops == s->base.user_ops) {
 			stuck = len >= LINK_STREAM_KEEP && !s->paused;
 			break;
@@ -528,6 +543,11 @@ static bool is_over(const struct local_stream *s)
 /* The wake-up for the bytes just seen is here, or comes soon: it would end the next sleep. */
 static void read_wakes(struct local_stream *s)
 {
+	if (local_wakefd_is_attended(s->shm)) {
+		local_wakefd_leave(s->shm);
+		local_wakefd_take(local_place_of(s));
+		return;
+	}
 	s->shm->reading = true;
 	local_place_of(s)->ops->read(s->lower);
 	s->shm->reading = false;
@@ -543,11 +563,11 @@ int local_stream_serve(struct local_stream *s)
 	if (has_news(s) || has_room(s)) {
 		if (slept && local_stream_sleeping(p))
 			read_wakes(s);
-		shm_pipe_wake(&n->pipe);
+		wake_up(n);
 		poll_add(s);
 		done = read_ring(s) + tell_room(s);
 	} else if (slept && !ut_list_empty(&n->polled_node) && !local_stream_sleeping(p)) {
-		shm_pipe_wake(&n->pipe);
+		wake_up(n);
 	}
 	if (s->lower && !s->base.user_ops && ut_list_empty(&s->idle_node))
 		ut_list_add_tail(&p->userless, &s->idle_node);
@@ -560,10 +580,15 @@ int local_stream_serve(struct local_stream *s)
 
 /* A late wake-up, for bytes that were seen before this sleep, was nevertheless sent for this sleep:
  * no other will be sent for it, so the sleep is over. */
+void local_stream_stir(struct local_stream *s)
+{
+	wake_up(s->shm);
+	poll_add(s);
+}
+
 void local_stream_woken(struct local_stream *s)
 {
-	shm_pipe_wake(&s->shm->pipe);
-	poll_add(s);
+	local_stream_stir(s);
 	if (!s->shm->reading)
 		local_stream_serve(s);
 }
@@ -571,7 +596,7 @@ void local_stream_woken(struct local_stream *s)
 void local_stream_writable(struct local_stream *s)
 {
 	if (s->shm->wake_due)
-		wake_peer(s);
+		wake_peer(s, 0);
 }
 
 /* The end waits until all bytes before it have been shown. */

@@ -38,6 +38,8 @@ void local_stream_begin(struct local_stream *s);
 void local_stream_again(struct local_stream *s);
 /* Tells its user of bytes, of room that was awaited, and of the end. Returns the number of events. */
 int local_stream_serve(struct local_stream *s);
+/* It sleeps no more, and is in the poll set. */
+void local_stream_stir(struct local_stream *s);
 /* Events of the lower stream: wake-ups have come; it has room for one; it has ended. */
 void local_stream_woken(struct local_stream *s);
 void local_stream_writable(struct local_stream *s);

@@ -3,6 +3,7 @@
 #include "link/local/streams.h"
 
 #include "link/local/agree.h"
+#include "link/local/wakefd.h"
 #include "link/local/stream.h"
 #include "util/alloc.h"
 #include "util/heap.h"
@@ -368,6 +369,7 @@ static void forget(struct link_streams *l)
 	struct local_place *p = local_of(l);
 
 	local_rdv_forget(p);
+	local_wakefd_forget(p);
 	ut_close_fd(&p->wake.fd);
 	p->ops->forget(p->lower);
 }
@@ -381,6 +383,7 @@ static void fini(struct link_streams *l)
 		do_unbind(&n->base);
 	leave(l);
 	local_rdv_fini(p);
+	local_wakefd_fini(p);
 	p->ops->unwatch(p->lower, &p->wake);
 	ut_close_fd(&p->wake.fd);
 	p->ops->fini(p->lower);
@@ -423,7 +426,7 @@ static const struct link_streams_ops ops = {
 static void init_lists(struct local_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->dead, &p->listeners, &p->dead_listeners,
-				  &p->todo, &p->userless, &p->over, &p->polled,
+				  &p->todo, &p->userless, &p->over, &p->polled, &p->on_wake_fd, &p->peer_wake_fds,
 				  &p->rdv_listeners, &p->dead_rdv_listeners, &p->offers,
 				  &p->timed, &p->untimed, &p->dead_rendezvous };
 
@@ -466,6 +469,7 @@ int local_streams_open(struct link_streams *lower, unsigned how, struct link_str
 		free(p);
 		return r;
 	}
+	local_wakefd_open(p);
 	*ret = &p->base;
 	return 0;
 }

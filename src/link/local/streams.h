@@ -7,7 +7,7 @@
  * ring. What is not within one host, or not agreed, is forwarded to the lower place unchanged.
  *
  * Parts: stream.c is the user of the lower streams; agree.c decides wire or shared memory, over the
- * rendezvous connections; stream.c moves the bytes; streams.c is the table of slots.
+ * rendezvous connections; stream.c moves the bytes; wakefd.c wakes; streams.c is the table of slots.
  *
  * Who writes what: everything runs under the progress lock of the adapter that owns the place. Two
  * words are read and written without it, as sleep() may be called from any thread: `sleeping` and the
@@ -20,7 +20,8 @@
  * end of stream comes by the lower stream and is told after all bytes that its ring held then, and, as
  * every end, after all other streams have been looked at.
  *
- * Why no wake-up is lost: a byte on the lower stream is a wake-up and says only "look". A stream that is
+ * Why no wake-up is lost: a byte on the lower stream is a wake-up and says only "look", and so does a write to the place's
+ * wake fd, of which each sleep says whether it takes it (wakefd.h). A stream that is
  * not in the poll set sleeps: its end stores `asleep`, makes a full fence, and looks at the ring once
  * more; the peer stores a position, makes a full fence, and looks at `asleep`. One of the two sees the
  * other, so either the sleeper finds the bytes or the peer process sends the wake-up; each sleep has a
