@@ -80,6 +80,7 @@ static void begin(struct sdp_relay *r, int un, struct sdp_conn *c)
 	r->up_ended = r->down_ended = r->filled = r->full = r->hung = r->fed = r->shared = r->forked = r->leaving = false;
 	r->until = r->leased_ns = 0;
 	r->inode = 0;
+	r->blocks = false;
 	r->own = true;
 	r->name_len = sizeof(r->name);
 	if (getsockname(un, (struct sockaddr *)&r->name, &r->name_len))

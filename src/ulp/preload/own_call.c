@@ -75,10 +75,19 @@ static void advance(struct call *k, size_t n)
 	k->done += n;
 }
 
+/*
+ * A hint: the stream, which the call ends at, decides. So the answer of a call before is good enough as long as its lease lasts; a call that
+ * waits at the stream ends the lease.
+ */
 static bool blocks(struct call *k)
 {
-	if (k->blocks < 0)
-		k->blocks = !(k->flags & MSG_DONTWAIT) && !(fcntl(k->fd, F_GETFL) & O_NONBLOCK);
+	struct sdp_relay *r = k->r;
+
+	if (k->blocks >= 0)
+		return k->blocks;
+	if (!r->leased_ns && !(k->flags & MSG_DONTWAIT))
+		r->blocks = !(fcntl(k->fd, F_GETFL) & O_NONBLOCK);
+	k->blocks = !(k->flags & MSG_DONTWAIT) && r->blocks;
 	return k->blocks;
 }
 

@@ -51,6 +51,7 @@ struct sdp_relay {
 	atomic_uint busy;               /* calls that have the lock or are about to, and do not sleep: the thread waits for their end */
 	_Atomic int64_t leased_ns;      /* until then; 0: no lease */
 	int kick;                       /* an eventfd that wakes the thread; -1: none */
+	bool blocks;                    /* calls of the program's descriptor do, as it was before the lease */
 	uint64_t inode;                 /* of the program's descriptor; 0: not known yet */
 	struct sockaddr_un name;        /* of un: what the program's descriptor has as its peer */
 	socklen_t name_len;
