@@ -16,16 +16,17 @@ static bool is_good(const struct rds_work *w)
 	return w->kind < RDS_WORK_FADD ? w->bytes && w->bytes <= RDS_MESSAGE_MAX : w->bytes == 8 && w->nr_pieces == 1;
 }
 
-static bool read_at(int fd, void *to, size_t len, uint64_t *at)
+/* Returns 0 or a negative errno. */
+static int read_at(int fd, void *to, size_t len, uint64_t *at)
 {
 	ssize_t n;
 
 	for (size_t got = 0; got < len; got += (size_t)n, *at += (uint64_t)n) {
 		n = pread(fd, (uint8_t *)to + got, len - got, (off_t)*at);
 		if (n <= 0)
-			return false;
+			return n ? -errno : -EPROTO;
 	}
-	return true;
+	return 0;
 }
 
 static bool has_all_octets(const struct rds_job *j)
@@ -44,16 +45,19 @@ struct rds_job *rds_job_new(const struct rds_work *w, int fd, uint64_t *at)
 {
 	bool good = is_good(w) && fd >= 0;
 	struct rds_job *j = good ? rds_store_get(sizeof(*j) + w->nr_pieces * sizeof(j->pieces[0]) + w->bytes) : NULL;
+	int e;
 
 	errno = good ? ENOMEM : EPROTO;
 	if (!j)
 		return NULL;
 	*j = (struct rds_job){ .work = *w, .uses = 1 };
-	if (read_at(fd, j->pieces, w->nr_pieces * sizeof(j->pieces[0]), at) && has_all_octets(j) &&
-	    read_at(fd, rds_job_memory(j), rds_work_out(w), at))
+	e = read_at(fd, j->pieces, w->nr_pieces * sizeof(j->pieces[0]), at);
+	if (!e)
+		e = has_all_octets(j) ? read_at(fd, rds_job_memory(j), rds_work_out(w), at) : -EPROTO;
+	if (!e)
 		return j;
 	rds_job_put(j);
-	errno = EPROTO;
+	errno = -e;
 	return NULL;
 }
 
