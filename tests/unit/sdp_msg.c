@@ -25,6 +25,12 @@ static const uint8_t sink_avail[] = {
 static const uint8_t mode_change[] = { 0x07, 0x04, 0x00, 60, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 8, 0x20, 0, 0, 0 };
 static const uint8_t mode_change_by_sink[] = { 0x07, 0x00, 0x00, 60, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 8, 0x90, 0, 0, 0 };
 
+/* ChRcvBuf for 64 KiB, and its answer; SuspComm to port 40000 of SDP's service IDs, and its answer. */
+static const uint8_t ch_rcv_buf[] = { 0x0b, 0x00, 0x00, 60, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 8, 0, 1, 0, 0 };
+static const uint8_t ch_rcv_buf_ack[] = { 0x0c, 0x00, 0x00, 60, 0, 0, 0, 20, 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0x80, 0 };
+static const uint8_t susp_comm[] = { 0x0d, 0x00, 0x00, 60, 0, 0, 0, 24, 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 0, 0, 1, 0x9c, 0x40 };
+static const uint8_t susp_comm_ack[] = { 0x0e, 0x00, 0x00, 60, 0, 0, 0, 16, 0, 0, 0, 9, 0, 0, 0, 8 };
+
 static const uint8_t urgent[] = { 0xff, 0x03, 0x00, 64, 0, 0, 0, 17, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 'u' };
 
 /* As OFED 1.5 sends it from 10.77.0.1 port 40000 to 10.77.0.2: 64 receives of 32 KiB, one advertisement. */
@@ -65,6 +71,28 @@ static void sink_avails(void)
 	      m.rkey == 0xaabbccdd && m.vaddr == 0x0102030405060708 && !m.payload_len);
 	CHECK(sdp_msg_put(out, &again) == sizeof(out) && !memcmp(out, sink_avail, sizeof(out)));
 	CHECK(sdp_msg_get(&m, sink_avail, sizeof(sink_avail) - 1) == SDP_SHORT);
+}
+
+static void is_same(const struct sdp_msg *m, const uint8_t *data, size_t len)
+{
+	uint8_t out[SDP_HEADER_MAX];
+
+	CHECK(sdp_msg_put(out, m) == len && !memcmp(out, data, len));
+}
+
+static void sizes_and_moves(void)
+{
+	struct sdp_msg m;
+
+	CHECK(sdp_msg_get(&m, ch_rcv_buf, sizeof(ch_rcv_buf)) == SDP_GOOD && m.number == 65536);
+	is_same(&m, ch_rcv_buf, sizeof(ch_rcv_buf));
+	CHECK(sdp_msg_get(&m, ch_rcv_buf_ack, sizeof(ch_rcv_buf_ack)) == SDP_GOOD && m.number == 32768);
+	is_same(&m, ch_rcv_buf_ack, sizeof(ch_rcv_buf_ack));
+	CHECK(sdp_msg_get(&m, susp_comm, sizeof(susp_comm)) == SDP_GOOD && m.service == 0x19c40);
+	is_same(&m, susp_comm, sizeof(susp_comm));
+	CHECK(sdp_msg_get(&m, susp_comm, sizeof(susp_comm) - 1) == SDP_SHORT);
+	CHECK(sdp_msg_get(&m, susp_comm_ack, sizeof(susp_comm_ack)) == SDP_GOOD);
+	is_same(&m, susp_comm_ack, sizeof(susp_comm_ack));
 }
 
 static void mode_changes(void)
@@ -239,6 +267,7 @@ static const struct test_case cases[] = {
 	{ "-", "urgent octets", read_urgent },
 	{ "-", "SinkAvail", sink_avails },
 	{ "-", "ModeChange", mode_changes },
+	{ "-", "ChRcvBuf, SuspComm and their answers", sizes_and_moves },
 	{ "-", "headers of all kinds", all_kinds },
 	{ "-", "messages that are refused", refuse },
 	{ "-", "Hello", hellos },
