@@ -81,16 +81,17 @@ static enum rds_verdict take_octets(struct rds_tcp *t, const uint8_t *at, size_t
 	return RDS_GOOD;
 }
 
-/* Removes what has been taken from the socket. */
+/* Removes what has been taken from the socket; what cannot be removed now is skipped later. */
 static void drop(struct rds_tcp *t, uint8_t *buf, size_t len)
 {
 	while (len) {
 		ssize_t n = recv(t->watch.fd, buf, len, MSG_DONTWAIT | MSG_TRUNC);
 
 		if (n <= 0 && errno != EINTR)
-			return;
+			break;
 		len -= n > 0 ? (size_t)n : 0;
 	}
+	t->skip += len;
 }
 
 int rds_tcp_receive(struct rds_tcp *t, unsigned most, enum rds_verdict *ret_v)
