@@ -281,7 +281,7 @@ static int take_socks(struct rds_node *n)
 			close(fd);
 		else
 			r = rds_sock_take(n, fd, row, &n->maps->claims[i]);
-		if (!sock_of(n, atomic_load(&row->id))) {
+		if (!r && !sock_of(n, atomic_load(&row->id))) {
 			rds_standby_keep(RDS_STANDBY_SOCK, row->id, NULL, -1);
 			atomic_store(&row->id, 0);
 		}
