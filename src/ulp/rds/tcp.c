@@ -357,7 +357,10 @@ static int take_over(struct rds_conn *c, const struct rds_conn_state *state, int
 	int e;
 
 	t->watch = (struct rds_watch){ fd, EPOLLIN, ready };
+	errno = 0;
 	if (fd < 0 || !is_sound(&was) || !rds_tcp_removed(fd, &removed) || (was.up ? removed > was.stream : removed)) {
+		if (rds_may_retry(-errno))
+			return -errno;
 		lost(t);
 		return 0;
 	}

@@ -70,8 +70,8 @@ int rds_tcp_bind(const struct rsp_addr *addr)
 	fd = socket(ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&ss, len))
+	/* Without the option a connection of before, which TCP still has, would look like another user of the port. */
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) || bind(fd, (struct sockaddr *)&ss, len))
 		r = -errno;
 	if (!r)
 		return fd;
