@@ -247,9 +247,9 @@ static void host_is_slow(void)
 	struct ibv_send_wr send = { .wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad_send;
 	struct ibv_recv_wr recv = { .wr_id = 2 }, *bad_recv;
 
+	connect_it(AF_INET); /* forks: before any thread is there */
 	if (!cm_is_iwarp())
 		cf_skip("RoCE repeats a packet as often as the connection says");
-	connect_it(AF_INET);
 	CF_OK(ibv_post_recv(self.id->qp, &recv, &bad_recv));
 	at_peer("ip route add blackhole 198.51.100.1/32");
 	CF_OK(ibv_post_send(self.id->qp, &send, &bad_send));
