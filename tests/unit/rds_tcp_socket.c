@@ -9,6 +9,7 @@
 #include "support/check.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -166,7 +167,41 @@ static void octets_that_come(void)
 	end();
 }
 
+/* An attempt that has succeeded goes on; one that waits for its peer, or was refused, never stands. */
+static void stopped(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1, n;
+	struct pollfd p;
+
+	make();
+	CHECK(rds_tcp_stop(tcp.peer));
+	send_octets(10);
+	remove_octets(10);
+	end();
+
+	CHECK(listener >= 0 && !bind(listener, (struct sockaddr *)&at, len) && !listen(listener, 0));
+	CHECK(!getsockname(listener, (struct sockaddr *)&at, &len));
+	for (n = 0; n < 8; n++) { /* the queue of the listener fills */
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		CHECK(!connect(fd, (struct sockaddr *)&at, len) || errno == EINPROGRESS);
+		p = (struct pollfd){ fd, POLLOUT, 0 };
+		if (!poll(&p, 1, 50))
+			break;
+	}
+	CHECK(n < 8 && !rds_tcp_stop(fd));
+	close(listener);
+	CHECK(getpeername(fd, (struct sockaddr *)&at, &len) && errno == ENOTCONN);
+
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	at = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(1) };
+	CHECK(connect(fd, (struct sockaddr *)&at, sizeof(at)) && !rds_tcp_stop(fd));
+	close(fd);
+}
+
 static const struct test_case cases[] = {
+	{ "-", "an attempt to connect that is stopped", stopped },
 	{ "-", "a FIN is no octet", fin },
 	{ "-", "a FIN behind that of this end", fin_second },
 	{ "-", "resets", resets },

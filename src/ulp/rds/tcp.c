@@ -168,6 +168,15 @@ static void ready(struct rds_watch *w, uint32_t events)
 		ready_up(t, events);
 }
 
+/* The peer has not answered in time; or just now: then TCP has acknowledged what it has sent, which is read. */
+static void give_up(struct rds_tcp *t)
+{
+	if (rds_tcp_stop(t->watch.fd))
+		connected(t);
+	else
+		lost(t);
+}
+
 /* The peer does not end the connection. From here on TCP acknowledges nothing; what it has acknowledged is read. */
 static void end_old(struct rds_tcp *t)
 {
@@ -188,7 +197,7 @@ static void retry_due(struct rds_timer *timer)
 	if (t->state == RDS_TCP_CALLED)
 		t->state = RDS_TCP_DOWN;
 	if (t->state == RDS_TCP_CONNECTING)
-		lost(t);
+		give_up(t);
 	else if (t->ends)
 		end_old(t);
 	else if (t->held)
@@ -202,6 +211,7 @@ static void begin_connect(struct rds_tcp *t)
 {
 	int fd = rds_tcp_socket(&t->c);
 
+	rds_timer_stop(&t->retry); /* of an attempt that is due no more: it would end this one */
 	t->watch = (struct rds_watch){ fd < 0 ? -1 : fd, EPOLLOUT, ready };
 	if (fd >= 0 && !rds_standby_keep(RDS_STANDBY_TCP, (uint64_t)t->c.row, NULL, fd) && !rds_tcp_dial(&t->c, fd) && !rds_watch_add(rds_tcp_loop(t), &t->watch)) {
 		t->state = RDS_TCP_CONNECTING;

@@ -18,7 +18,7 @@
 #define KEEPALIVE_PROBES 5
 
 /* Of tcpi_state; <netinet/tcp.h> does not go with <linux/tcp.h>, and has no tcpi_bytes_received. */
-enum { TIME_WAIT = 6, CLOSED = 7, CLOSE_WAIT = 8, LAST_ACK = 9, CLOSING = 11 };
+enum { ESTABLISHED = 1, SYN_SENT = 2, TIME_WAIT = 6, CLOSED = 7, CLOSE_WAIT = 8, LAST_ACK = 9, CLOSING = 11 };
 
 void rds_tcp_tune(int fd)
 {
@@ -136,6 +136,17 @@ bool rds_tcp_removed(int fd, uint64_t *ret)
 		return false;
 	*ret = received - (uint64_t)waiting;
 	return true;
+}
+
+/* shutdown() leaves an attempt without a connection, and one that has succeeded meanwhile with what has come on it. */
+bool rds_tcp_stop(int fd)
+{
+	struct tcp_info info;
+
+	if (get_info(fd, &info) && info.tcpi_state == ESTABLISHED)
+		return true;
+	shutdown(fd, SHUT_RDWR);
+	return get_info(fd, &info) && info.tcpi_state != CLOSED && info.tcpi_state != SYN_SENT;
 }
 
 int rds_tcp_error(int fd)

@@ -15,6 +15,8 @@ void rds_tcp_tune(int fd);
 void rds_tcp_refuse(int fd);
 /* How many octets of the stream have been removed from the socket, whatever comes meanwhile; false: it cannot be told. */
 bool rds_tcp_removed(int fd, uint64_t *ret);
+/* Stops an attempt to connect. Returns true if it has succeeded before. */
+bool rds_tcp_stop(int fd);
 /* The error of a socket that has tried to connect, or 0. */
 int rds_tcp_error(int fd);
 
