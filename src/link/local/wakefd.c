@@ -142,7 +142,7 @@ void local_wakefd_drop(struct local_shm *n)
 	free(b);
 }
 
-/* A wake fd that is full is readable: its owner will look. What is no eventfd takes no write: the byte is sent. */
+/* A wake fd that is full is readable: its owner will look. A descriptor that is no eventfd takes no write: the byte is sent. */
 bool local_wakefd_write(struct local_shm *n)
 {
 	const uint64_t one = 1;

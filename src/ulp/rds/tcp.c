@@ -224,7 +224,7 @@ static void begin_connect(struct rds_tcp *t)
 
 /* --- what the listener has --- */
 
-/* The peer has given up the connection before: TCP has acknowledged what is still to be read of it. Without memory for that, the peer tries again. */
+/* The peer has given up the connection before: TCP has acknowledged octets that are still to be read of it. Without memory for them, the peer tries again. */
 static void replace(struct rds_tcp *t, int fd)
 {
 	enum rds_verdict v = RDS_GOOD;

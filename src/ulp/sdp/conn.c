@@ -251,7 +251,7 @@ static int keep_alive(struct sdp_conn *c)
 	return r ? ulp_end(&c->rdma, r, "a look for the peer cannot be posted (%s)", strerror(r)) : 0;
 }
 
-/* What is due in a state of the suspension. */
+/* The message that is due in a state of the suspension. */
 static int send_due(struct sdp_conn *c)
 {
 	static int (*const going_on[])(struct sdp_conn *) = {
@@ -322,7 +322,7 @@ uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
 {
 	uint8_t *room;
 
-	/* What is owed goes first. */
+	/* Answers that are owed go first. */
 	c->hurry = c->nr_owed != 0;
 	c->touched |= c->hurry;
 	if (c->end_wanted || c->disconnected || c->suspend.state || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))

@@ -39,7 +39,7 @@ struct sdp_suspend {
 /* SuspComm, SuspCommAck have come. */
 int sdp_suspend_asked(struct sdp_conn *c, uint64_t service);
 int sdp_suspend_answered(struct sdp_conn *c);
-/* Sends what is due, or ends the connection if the peer does not go on. */
+/* Sends the message that is due, or ends the connection if the peer does not go on. */
 int sdp_suspend_progress(struct sdp_conn *c);
 /* The connection has ended in its order: the stream goes on by another one, if this end is the one that stays. Returns 0 or a negative errno. */
 int sdp_suspend_disconnected(struct sdp_conn *c);
