@@ -625,6 +625,58 @@ static void moving_client(struct ends *e)
 	run_moving(sdp_ends_dial(e), e->family, MOVES_EACH, 2, 1, false);
 }
 
+/*
+ * The client asks for longer receives and moves; the server has taken so few octets until then that the last short receive is posted
+ * again behind its SuspCommAck. Its answer to ChRcvBuf has no connection any more.
+ */
+#define LATE_OCTETS (100 * (uint64_t)(32768 - 16))
+#define LATE_TAKEN (60 * (uint64_t)(32768 - 16))
+
+static bool is_suspended(struct sdp_conn *c)
+{
+	size_t len;
+
+	return !sdp_send_room(c, false, &len);
+}
+
+static void late_server(struct ends *e)
+{
+	struct sdp_conn *c;
+	struct stream s = { .to_send = MOVES_EACH, .to_get = LATE_OCTETS + MOVES_EACH, .out = 1, .in = 2 };
+
+	conf.advertise = 0;
+	c = sdp_ends_serve_good(e);
+	while (!is_suspended(c)) {
+		if (s.got >= LATE_TAKEN || !take(c, &s))
+			sdp_ends_wait_for(c);
+		progress(c);
+	}
+	while (take(c, &s))
+		;
+	CHECK(s.got == LATE_OCTETS);
+	run(c, &s);
+	CHECK(sdp_conn_counts(c)->moves == 1);
+	finish(c);
+}
+
+static void late_client(struct ends *e)
+{
+	struct sdp_conn *c;
+	struct stream s = { .to_send = LATE_OCTETS, .to_get = MOVES_EACH, .out = 2, .in = 1 };
+
+	conf.advertise = 0;
+	c = sdp_ends_dial(e);
+	while (s.sent < s.to_send) {
+		progress(c);
+		if (!push(c, &s))
+			sdp_ends_wait_for(c);
+	}
+	c = move(c, &s, AF_INET);
+	s.to_send += MOVES_EACH;
+	run(c, &s);
+	finish(c);
+}
+
 /* Both ends send at the same time, by advertisements and by Data. */
 static void both(struct sdp_conn *c, unsigned mine, unsigned other)
 {
@@ -1003,6 +1055,7 @@ int main(void)
 	ends_run("the server's end moves", AF_INET, moving_server, moved_client);
 	ends_run("the server's end moves, IPv6", AF_INET6, moving_server, moved_client);
 	ends_run("the client's end moves", AF_INET, moved_server, moving_client);
+	ends_run("a move overtakes the answer to ChRcvBuf", AF_INET, late_server, late_client);
 	ends_run("both ways at once", AF_INET, both_server, both_client);
 	ends_run("one direction ends first", AF_INET, half_server, half_client);
 	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);

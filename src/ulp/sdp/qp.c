@@ -41,7 +41,10 @@ int sdp_qp_make(struct sdp_conn *c)
 	return r;
 }
 
-/* What it left in the completion queue is of messages that nothing waits for. */
+/*
+ * What it left in the completion queue is of messages that nothing waits for. An answer that has been owed since SuspCommAck (the last
+ * octets taken, and so the last short receive posted again) is to a message of that connection: the next one has no such question.
+ */
 void sdp_qp_leave(struct sdp_conn *c, struct rdma_cm_id *id)
 {
 	struct ibv_wc wc;
@@ -50,7 +53,7 @@ void sdp_qp_leave(struct sdp_conn *c, struct rdma_cm_id *id)
 	while (ibv_poll_cq(c->rdma.cq, 1, &wc) > 0)
 		;
 	rdma_destroy_id(id);
-	c->under_way = c->unsignalled = c->send_next = 0;
+	c->under_way = c->unsignalled = c->send_next = c->nr_owed = 0;
 	c->sink.answering = c->established = c->disconnected = false;
 	c->flow = (struct sdp_flow){ 0 };
 }
