@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Peers that break SDP, of which each octet is written by hand: the connection ends by the rule that was broken, and no other does. */
-#include "sdp_ends.h"
+#include "sdp_octets.h"
 
 #include "ulp/sdp/advert.h"
 #include "ulp/sdp/msg.h"
 
 #include <arpa/inet.h>
 #include <rdma/rdma_verbs.h>
-
-#define MEMORY (1 << 20)
-
-/* Memory of the server, in which it sends and waits. */
-static struct memory {
-	uint8_t out[MEMORY], in[MEMORY];
-	struct ibv_mr *out_mr, *in_mr;
-} memory;
-
-static void memory_register(struct sdp_conn *c)
-{
-	memory.out_mr = ibv_reg_mr(sdp_conn_domain(c), memory.out, MEMORY, IBV_ACCESS_REMOTE_READ);
-	memory.in_mr = ibv_reg_mr(sdp_conn_domain(c), memory.in, MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	CHECK(memory.out_mr && memory.in_mr);
-}
-
-static void memory_release(void)
-{
-	CHECK(!ibv_dereg_mr(memory.out_mr) && !ibv_dereg_mr(memory.in_mr));
-}
 
 /* --- the peer: plain rdma_cm and verbs --- */
 
