@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The carrier of RDS (src/ulp/rds/carrier.c) with calls of which the n-th fails, for `tests/interop/rds failures`. The file that RDS_NTH
- * names says in which process, and which calls: "start N LENGTH" for one that begins, "takeover N LENGTH" for a standby as it becomes the owner.
+ * names says in which process, and which calls: "start N LENGTH" for one that begins, "takeover N LENGTH" for a standby as it becomes the owner,
+ * "renew N LENGTH" for an owner as it begins to watch its standby.
  * The process that finds its word there removes the file. A call that fails leaves its name in RDS_NTH.failed; SIGUSR2 has what the process has
  * got and not given back written to RDS_NTH.left.
  */
@@ -9,6 +10,7 @@
 
 #include "ulp/listen.h"
 #include "ulp/rds/node.h"
+#include "ulp/rds/renew.h"
 #include "ulp/rds/serve.h"
 #include "ulp/rds/standby.h"
 #include "ulp/rds/store.h"
@@ -100,6 +102,13 @@ int __wrap_rds_takeover(struct rds_node *n)
 {
 	arm("takeover");
 	return __real_rds_takeover(n);
+}
+
+WRAPS(void, rds_renew_begin, struct rds_node *n)
+void __wrap_rds_renew_begin(struct rds_node *n)
+{
+	arm("renew");
+	__real_rds_renew_begin(n);
 }
 
 /* By now the carrier has left the signals of the program that has started it. */

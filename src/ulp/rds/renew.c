@@ -15,10 +15,11 @@ static struct {
 	struct rds_watch watch;         /* the end of the standby */
 	struct rds_timer timer;
 	int64_t not_before;
+	bool has_ended;                 /* the standby */
 	bool has_said;
 } the;
 
-/* There is a standby, or its end is seen at once. */
+/* There is a standby, or its end is seen at once. Without memory for the watch it is tried again. */
 static void watch(void)
 {
 	int fd = rds_standby_fd();
@@ -36,10 +37,18 @@ static void say(int r)
 	the.has_said = r != 0;
 }
 
-static void renew(struct rds_timer *t)
+static void renew(void)
 {
 	the.not_before = ulp_now_ms() + LEAST_MS;
+	the.has_ended = false;
 	say(rds_standby_renew(the.node->maps_fd));
+}
+
+/* A standby that is there, though it is not watched, must stay: without the socket pair it would take over beside this owner. */
+static void due(struct rds_timer *t)
+{
+	if (the.has_ended || rds_standby_fd() < 0)
+		renew();
 	watch();
 }
 
@@ -48,6 +57,7 @@ static void ended(struct rds_watch *w, uint32_t events)
 	int64_t left = the.not_before - ulp_now_ms();
 
 	rds_watch_forget(&the.node->loop, w);
+	the.has_ended = true;
 	rds_timer_set(&the.node->loop, &the.timer, left > 0 ? (int)left : 0);
 }
 
@@ -55,6 +65,6 @@ void rds_renew_begin(struct rds_node *n)
 {
 	the.node = n;
 	the.watch = (struct rds_watch){ -1, EPOLLIN, ended };
-	rds_timer_init(&the.timer, renew);
+	rds_timer_init(&the.timer, due);
 	watch();
 }
