@@ -9,7 +9,9 @@
 #include "proto/ib/show.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
-#define PIECE (256u << 10) /* bytes of one access: a revocation waits for its end */
+/* Bytes of one access, whose end a revocation waits for: 100 us by the kernel; stores may pass through the stage. */
+#define PIECE_COPIED (1u << 20)
+#define PIECE_STORED SHM_CHANNEL_MAX
 #define LAST 64u /* bytes that become visible after all others of a Write */
 #define WORTH 4096u /* in a stream of shorter requests the ring is quicker: one acknowledgement
                      * serves many */
@@ -275,7 +277,7 @@ static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, c
 static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, uint64_t now)
 {
 	struct shm_channel *chan = q->port->chan;
-	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE ? left : PIECE;
+	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE_STORED ? left : PIECE_STORED;
 	const struct shm_export *s;
 	const struct shm_export_key *k;
 	struct shm_access v;
@@ -289,10 +291,12 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, ui
 	k = grants(q, s, w, &addr);
 	at = k ? attached(chan, &v, k, addr + *done, part) : NULL;
 	q->port->shm.stored = at != NULL;
-	if (at)
+	if (at) {
 		ok = touch(q, w, at, *done, part, now);
-	else
+	} else {
+		part = left < PIECE_COPIED ? left : PIECE_COPIED;
 		ok = k && by_copy(q, w, &v, addr + *done, *done, part);
+	}
 	chan->ops->access_end(chan);
 	*done += part;
 	return ok;
