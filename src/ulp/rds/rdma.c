@@ -5,12 +5,14 @@
 #include "ulp/listen.h"
 #include "ulp/rds/choose.h"
 #include "ulp/rds/exchange.h"
+#include "ulp/rds/keep.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/private.h"
 #include "ulp/rds/rdma_cm.h"
 #include "ulp/rds/rdma_queue.h"
 #include "ulp/rds/region.h"
 #include "ulp/rds/say.h"
+#include "ulp/rds/store.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -208,6 +210,7 @@ void rds_rdma_stand(struct rds_rdma *r)
 	rds_timer_stop(&r->limit);
 	rds_timer_stop(&r->retry);
 	rds_choose_stood(&r->c);
+	rds_keep_conn(&r->c);
 	rds_rdma_transmit(r);
 }
 
@@ -376,14 +379,17 @@ static void leave(struct rds_conn *c)
 	lose(rds_rdma_of(c));
 }
 
-/* The connection is made anew, at once: nothing of it is kept. */
+/* The connection is made anew: what is kept of it is that the peer may have it. */
 static void keep(const struct rds_conn *c, struct rds_conn_state *state)
 {
+	const struct rds_rdma *r = rds_rdma_of(c);
+
+	state->up = r->state == RDS_RDMA_ACCEPTING || r->state == RDS_RDMA_UP;
 }
 
 static int take_over(struct rds_conn *c, const struct rds_conn_state *state, int fd)
 {
-	rds_rdma_of(c)->taken_over = c->has_stood;
+	rds_rdma_of(c)->taken_over = c->has_stood || state->up;
 	kick(c);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/rdma_cm.h"
 
+#include "ulp/rds/keep.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/private.h"
 #include "ulp/rds/rdma_queue.h"
@@ -137,6 +138,7 @@ int rds_rdma_admit(struct rds_rdma *r, struct rdma_cm_id *id, const struct rds_p
 	if (e)
 		return e;
 	rds_credit_begin(&r->credit, p->credits, p->credits);
+	rds_keep_conn(&r->c); /* once it is accepted, the peer has a connection */
 	return rdma_accept(id, &answer) ? ulp_end(&r->u, errno, "the request cannot be accepted (%s)", strerror(errno)) : 0;
 }
 

@@ -45,8 +45,8 @@ struct rds_conn_state {
 	uint32_t peer_generation;
 	uint64_t next_rx;
 	uint64_t arrival;               /* the last message that counts as taken */
+	bool up;                        /* the peer may have the connection */
 	/* Over TCP: the place in the stream up to which its octets are here, and the message that they end in. */
-	bool up;
 	uint64_t stream;
 	uint32_t got;
 	uint8_t head[WIRE_RDS_HEADER_LEN];
