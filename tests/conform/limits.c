@@ -2,7 +2,8 @@
 /* Limits of the host (descriptors, locked memory, processor time) and the cost of a QP. */
 #include "conf.h"
 
-#include <dirent.h>
+#include "../support/entries.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,17 +15,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static int open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 static void fd_limit(rlim_t n)
 {

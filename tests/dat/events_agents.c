@@ -2,6 +2,8 @@
 /* CNOs with a proxy: agents that are called, descriptors that become readable. */
 #include "events_lib.h"
 
+#include "../support/entries.h"
+
 #include <poll.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -132,7 +134,7 @@ static int descriptor(void *ia_arg)
 {
 	const DAT_OS_WAIT_PROXY_AGENT a = { &calls, agent };
 	DAT_IA_HANDLE ia = ia_arg;
-	int before = ev_fds();
+	int before = open_fds();
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE evd, got;
 	DAT_CNO_PARAM p;

@@ -2,6 +2,8 @@
 /* Open, query and close of adapters; context and type of handles. */
 #include "events_lib.h"
 
+#include "../support/entries.h"
+
 #include <dat2/dat_registry.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -221,7 +223,7 @@ static int again(void *arg)
 			OK(dat_psp_create(ia, qual, evd, DAT_PSP_CONSUMER_FLAG, &psp));
 		OK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 		if (i == 1)
-			fds = ev_fds();
+			fds = open_fds();
 	}
 	return fds;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "events_lib.h"
 
-#include <dirent.h>
+#include "../support/entries.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -49,18 +50,6 @@ void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what)
 		  (unsigned long)what);
 }
 
-int ev_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	CHECK(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
 void ev_no_fds_left(int (*round)(void *arg), void *arg)
 {
 	int before = 0, more = 1;
@@ -71,7 +60,7 @@ void ev_no_fds_left(int (*round)(void *arg), void *arg)
 		before = round(arg);
 		do {
 			sched_yield();
-			more = ev_fds() - before;
+			more = open_fds() - before;
 		} while (more > 0 && ev_now() < till);
 	}
 	CHECK_MSG(more <= 0, "%d descriptors more than %d, each time", more, before);

@@ -18,8 +18,6 @@ void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what);
 #define EMPTY(evd, completions) \
 	WANT(dat_evd_dequeue(evd, &(DAT_EVENT){ 0 }), \
 	     (completions) ? (DAT_RETURN)DAT_QUEUE_EMPTY : ERR(DAT_QUEUE_EMPTY, 0))
-/* Open descriptors of this process. */
-int ev_fds(void);
 /*
  * round() returns how many descriptors there were before its work, or after its first one: in the
  * end there are no more. It has ten tries, since other processes of this host that connect to the

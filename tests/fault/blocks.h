@@ -5,8 +5,8 @@
 #define TESTS_FAULT_BLOCKS_H
 
 #include "support/check.h"
+#include "support/entries.h"
 
-#include <dirent.h>
 #include <stdatomic.h>
 
 static atomic_long blocks;
@@ -50,18 +50,6 @@ void __wrap_free(void *p)
 {
 	blocks -= p != NULL;
 	__real_free(p);
-}
-
-static inline int descriptors(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	CHECK(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 #endif

@@ -9,11 +9,11 @@
  *	127.0.0.2	honest clients
  */
 #include "../conform/cm.h"
+#include "../support/entries.h"
 
 #include "cm/mpa/mpa.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -46,18 +46,6 @@ __attribute__((constructor)) static void choose_kind(void)
 }
 
 /* --- the server --- */
-
-static int files(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	CF_TRUE(d != NULL);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 static void one_event(struct rdma_event_channel *ch)
 {
@@ -95,13 +83,13 @@ static int server(void *arg)
 	struct rdma_cm_id *l = cm_listen(ch, RDMA_PS_TCP, &at);
 
 	page->before = cf_resident();
-	page->files_before = files();
+	page->files_before = open_fds();
 	page->port = cm_port(l);
 	while (!page->stop) {
 		CF_TRUE(poll(&p, 1, 20) >= 0);
 		if (p.revents)
 			one_event(ch);
-		page->files = files();
+		page->files = open_fds();
 		if (page->files > page->files_most)
 			page->files_most = page->files;
 		if (cf_resident() > page->most)

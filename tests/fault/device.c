@@ -107,7 +107,7 @@ static bool one(unsigned n, bool sticky)
 {
 	struct life x = { .armed = n != 0, .sticky = sticky };
 	long before = blocks;
-	int fds = descriptors();
+	int fds = open_fds();
 	bool came;
 
 	ut_fault_arm(n, sticky);
@@ -117,7 +117,7 @@ static bool one(unsigned n, bool sticky)
 	ut_fault_arm(0, 0);
 	CHECK_MSG(!x.failed || came, "a refusal without trouble");
 	CHECK_MSG(blocks == before, "%ld blocks leaked", blocks - before);
-	CHECK_MSG(descriptors() == fds, "%d descriptors leaked", descriptors() - fds);
+	CHECK_MSG(open_fds() == fds, "%d descriptors leaked", open_fds() - fds);
 	return came;
 }
 

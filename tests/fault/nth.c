@@ -439,7 +439,7 @@ static bool one(enum ibv_qp_type type, unsigned n, bool sticky)
 	static struct life x;
 	static uint8_t mem[2][BYTES] __attribute__((aligned(4096)));
 	long before = blocks;
-	int fds = descriptors(), r;
+	int fds = open_fds(), r;
 	bool came;
 
 	memset(&x, 0, sizeof(x));
@@ -456,7 +456,7 @@ static bool one(enum ibv_qp_type type, unsigned n, bool sticky)
 	CHECK_MSG(r == 0 || came, "result %d without trouble", r);
 	CHECK_MSG(!x.failed || came, "a refusal without trouble");
 	CHECK_MSG(blocks == before, "%ld blocks leaked", blocks - before);
-	CHECK_MSG(descriptors() == fds, "%d descriptors leaked", descriptors() - fds);
+	CHECK_MSG(open_fds() == fds, "%d descriptors leaked", open_fds() - fds);
 	return came;
 }
 

@@ -2,8 +2,8 @@
 #include "ground.h"
 
 #include "input.h"
+#include "../support/entries.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -126,18 +126,6 @@ void ground_address(unsigned last, uint8_t ret[16])
 uint16_t ground_port(void)
 {
 	return (uint16_t)(20000 + getpid() % 10000);
-}
-
-static int open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	REQUIRE(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 void ground_enter(void)

@@ -2,8 +2,8 @@
 #include "speed.h"
 
 #include "dapple/stream.h"
+#include "../support/entries.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -66,18 +66,6 @@ void sp_busy(uint64_t ns)
 
 /* --- resources of a process --- */
 
-static unsigned entries(const char *dir)
-{
-	DIR *d = opendir(dir);
-	unsigned n = 0;
-
-	CF_TRUE(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
 static void count_maps(struct sp_held *h)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -95,7 +83,7 @@ static void count_maps(struct sp_held *h)
 
 struct sp_held sp_held(void)
 {
-	struct sp_held h = { .fds = entries("/proc/self/fd"), .threads = entries("/proc/self/task"),
+	struct sp_held h = { .fds = (unsigned)open_fds(), .threads = (unsigned)entries("/proc/self/task"),
 			     .resident = cf_resident() };
 
 	count_maps(&h);

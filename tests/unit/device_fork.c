@@ -8,9 +8,9 @@
 #include "device/devices.h"
 #include "engine/event.h"
 #include "support/check.h"
+#include "support/entries.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -52,18 +52,6 @@ static uint32_t fixed_bits(struct eng_ctx *ctx) UT_NO_TSA
 {
 	CHECK(ctx->dev->qpn_mask);
 	return ctx->dev->qpn_fixed;
-}
-
-static int count(const char *path)
-{
-	DIR *d = opendir(path);
-	int n = 0;
-
-	CHECK(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 static void in_child(void (*fn)(struct eng_ctx *), struct eng_ctx *ctx)
@@ -158,7 +146,7 @@ static void contexts_share(void)
 static void nothing_stays(void)
 {
 	struct eng_ctx *ctx;
-	int fds = count("/proc/self/fd"), threads = count("/proc/self/task");
+	int fds = open_fds(), threads = entries("/proc/self/task");
 
 	for (int i = 0; i < 30; i++) {
 		CHECK(dev_open(&lo, &ctx) == 0);
@@ -166,9 +154,9 @@ static void nothing_stays(void)
 			CHECK(attach(ctx) == 0);
 		dev_close(ctx);
 	}
-	CHECK(count("/proc/self/fd") == fds);
+	CHECK(open_fds() == fds);
 	/* A thread that was joined is still shown until the kernel is done with it. */
-	while (count("/proc/self/task") != threads)
+	while (entries("/proc/self/task") != threads)
 		sched_yield();
 }
 

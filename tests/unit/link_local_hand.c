@@ -276,7 +276,7 @@ static void many_wake_fds(void)
 		q->ops->local(rb[i].s, false);
 		p->ops->local(ra[i].s, true);
 		UNTIL2(p, q, ra[i].s->shm && rb[i].s->shm);
-		after = count_fds();
+		after = open_fds();
 		/* two sockets; the wake fds came with the first */
 		CHECK(!before || after <= before + 2);
 		before = after;

@@ -188,7 +188,7 @@ static void no_descriptors(void)
 	}
 	CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
 	tight = old;
-	tight.rlim_cur = count_fds() + 20;
+	tight.rlim_cur = (rlim_t)open_fds() + 20;
 	CHECK(setrlimit(RLIMIT_NOFILE, &tight) == 0);
 	while (n_held < 64 && (held[n_held] = dup(0)) >= 0)
 		n_held++;
@@ -249,7 +249,7 @@ static void forgotten(void)
 	struct link_streams *p = place_open();
 	struct reader ra = { 0 }, rb = { 0 };
 	struct arrivals arrivals = { .n = 0 };
-	unsigned before = count_fds();
+	int before = open_fds();
 	int status;
 	pid_t pid;
 
@@ -260,11 +260,11 @@ static void forgotten(void)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0) {
-		unsigned all = count_fds();
+		int all = open_fds();
 
 		p->ops->forget(p);
 		/* two ends, a listener, epoll, the stage; local: the wake fd, the wake fd, and as a peer's the same */
-		_exit(count_fds() == all - (ra.s->shm ? 8 : 5) && all >= before ? 0 : 1);
+		_exit(open_fds() == all - (ra.s->shm ? 8 : 5) && all >= before ? 0 : 1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	p->ops->pause(rb.s, false);
@@ -330,14 +330,15 @@ out:
 /* Each in turn fails once; nothing crashes, hangs or stays open. */
 static void faults(void)
 {
-	unsigned before = count_fds(), n;
+	int before = open_fds();
+	unsigned n;
 	bool good = false;
 
 	for (n = 1; n < 400; n++) {
 		ut_fault_arm(n, 0);
 		good = whole_life();
 		ut_fault_arm(0, 0);
-		CHECK_MSG(count_fds() == before, "after fault %u", n);
+		CHECK_MSG(open_fds() == before, "after fault %u", n);
 		if (good && n > 40)
 			break;
 	}

@@ -6,10 +6,10 @@
 #include "link/local/streams.h"
 #include "link/tcp/tcp.h"
 #include "support/check.h"
+#include "support/entries.h"
 #include "util/clock.h"
 #include "util/heap.h"
 
-#include <dirent.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -223,18 +223,6 @@ static inline void pair_make(struct link_streams *a, struct link_streams *b,
 	UNTIL2(a, b, ra->s->shm && rb->s->shm);
 #endif
 	b->ops->unbind(l);
-}
-
-static inline unsigned count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	CHECK(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 /* Sends pattern bytes [at, at + n) without waiting; returns how many went. */
