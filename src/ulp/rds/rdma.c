@@ -25,6 +25,7 @@
 
 #define RETRY_MS 10                     /* the first one; each further attempt waits up to twice as long */
 #define RETRY_MOST_MS 1000
+#define RETRY_HERE_MS 100               /* the same behind a failure of this end, which is over with the shortage */
 #define SAY_AFTER_MS 5000
 #define LIMIT_MS 10000                  /* of an attempt */
 #define CROSS_MS 500                    /* requests of both ends that cross are this far apart at most */
@@ -107,15 +108,17 @@ static bool has_work(const struct rds_rdma *r)
 	return r->taken_over || rds_flow_next(&r->c.flow) || (r->c.has_stood && rds_addr_order(&r->c.local, &r->c.peer) < 0);
 }
 
-/* Ends that refuse each other have to be late by different times. */
-static void set_back(struct rds_rdma *r)
+/* Ends that refuse each other have to be late by different times. error: why the connection has ended. */
+static void set_back(struct rds_rdma *r, int error)
 {
+	int most = rds_may_retry(-error) ? RETRY_HERE_MS : RETRY_MOST_MS;
 	uint16_t chance = 0;
 
+	r->retry_ms = r->retry_ms > most ? most : r->retry_ms;
 	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != sizeof(chance))
 		chance = (uint16_t)ulp_now_ms();
 	r->not_before = ulp_now_ms() + r->retry_ms + chance % r->retry_ms;
-	r->retry_ms = r->retry_ms * 2 > RETRY_MOST_MS ? RETRY_MOST_MS : r->retry_ms * 2;
+	r->retry_ms = r->retry_ms * 2 > most ? most : r->retry_ms * 2;
 }
 
 static void lose(struct rds_rdma *r)
@@ -163,11 +166,12 @@ static void retry_due(struct rds_timer *t)
 static void ending_due(struct rds_timer *t)
 {
 	struct rds_rdma *r = ut_container(t, struct rds_rdma, ending);
+	int error = r->u.error;
 
 	if (r->state != RDS_RDMA_UP)
 		say_unreached(r);
 	lose(r);
-	set_back(r);
+	set_back(r, error);
 	rds_choose_again(&r->c);
 	connect_at_need(r);
 }
