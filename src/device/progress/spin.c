@@ -88,7 +88,7 @@ void dev_spin_init(struct dev_spin *s)
 {
 	const char *v = ut_env("DAPPLE_SPIN");
 
-	*s = (struct dev_spin){ .load = -1 };
+	*s = (struct dev_spin){ .load = -1, .crowds = DEV_SPIN_CROWDS - 1 };
 	if (v && !strcmp(v, "0"))
 		s->mode = DEV_SPIN_NEVER;
 	else if (v && !strcmp(v, "always"))
@@ -129,10 +129,19 @@ void dev_spin_refuse(struct dev_spin *s)
 
 static bool is_crowded(struct dev_spin *s, uint64_t now)
 {
+	long n;
+
 	if (now - s->counted < DEV_SPIN_COUNT_NS)
 		return false;
 	s->counted = now;
-	return running(s) > s->most;
+	n = running(s);
+	if (n <= s->most)
+		s->crowds = 0;
+	else if (n == LONG_MAX || s->crowds == DEV_SPIN_CROWDS - 1)
+		s->crowds = DEV_SPIN_CROWDS;
+	else if (s->crowds < DEV_SPIN_CROWDS)
+		s->crowds++;
+	return s->crowds == DEV_SPIN_CROWDS;
 }
 
 void dev_spin_woken(struct dev_spin *s, uint64_t before, uint64_t now)

@@ -14,7 +14,8 @@
  *
  *   the kernel counts no more runnable threads than there are processors (/proc/loadavg): a thread beyond that waits,
  *                      or will if the scheduler does not move it. Where the program may use some processors of many,
- *                      no more than those, whatever runs on the others.
+ *                      no more than those, whatever runs on the others. One look that counts more may have met a thread of the
+ *                      kernel, or the tick of another process; DEV_SPIN_CROWDS looks in a row met one that stays.
  *   no thread has run in this one's place (getrusage(), involuntary switches) for longer than DEV_SPIN_AWAY_NS, or oftener
  *                      than DEV_SPIN_GUESTS times in DEV_SPIN_GOOD_NS: a guest with so little to do, as the tick of another
  *                      process, has had what it wanted. The spinning thread yields once in DEV_SPIN_YIELD_NS, so a thread
@@ -36,6 +37,7 @@
 #define DEV_SPIN_MOST_NS 200000ull
 #define DEV_SPIN_YIELD_NS 2000ull  /* between two yields */
 #define DEV_SPIN_COUNT_NS 50000ull /* between two looks at the threads that run */
+#define DEV_SPIN_CROWDS 3u
 #define DEV_SPIN_GOOD_NS 1000000ull
 #define DEV_SPIN_AWAY_NS 200000ull
 #define DEV_SPIN_GUESTS 4u
@@ -48,6 +50,7 @@ struct dev_spin {
 	enum dev_spin_mode mode;
 	int load;       /* /proc/loadavg, or -1 */
 	long most;      /* more runnable threads than these: a thread waits */
+	unsigned crowds; /* looks in a row that counted more, at most DEV_SPIN_CROWDS; the first look of all decides alone */
 	uint64_t window; /* the thread looks for so long behind the last message; 0: it sleeps at once */
 	uint64_t last;   /* the last message, on ut_now()'s clock */
 	uint64_t begun;  /* the spin; */
