@@ -419,6 +419,51 @@ static void reads_client(struct ends *e)
 	finish(c);
 }
 
+/*
+ * Data fill the receives of a program that sends from its memory and takes nothing meanwhile: each answer to its SrcAvail still finds
+ * a credit.
+ */
+static void full_server(struct ends *e)
+{
+	struct stream s = { .to_get = MEMORY };
+	struct sdp_conn *c;
+
+	conf.receive_max = 0;
+	c = sdp_ends_serve_good(e);
+	s.to_send = (conf.depth - 2u) * (conf.receive_size - 16u);
+	while (s.sent < s.to_send) {
+		CHECK(push(c, &s));
+		progress(c);
+	}
+	mark(e);
+	run(c, &s);
+	finish(c);
+}
+
+static void full_client(struct ends *e)
+{
+	struct stream s = { .to_get = (conf.depth - 2u) * (conf.receive_size - 16u) };
+	struct sdp_conn *c;
+
+	conf.receive_max = 0;
+	conf.advert_ms = SDP_ENDS_MS;
+	c = sdp_ends_dial(e);
+	memory_register(c);
+	for (size_t i = 0; i < MEMORY; i++)
+		memory.out[i] = octet(i, 0);
+	await(e);
+	CHECK(sdp_send_from(c, memory.out, MEMORY, memory.out_mr));
+	while (sdp_send_is_busy(c)) {
+		progress(c);
+		if (sdp_send_is_busy(c))
+			sdp_ends_wait_for(c);
+	}
+	CHECK(!sdp_conn_counts(c)->cancelled && sdp_conn_counts(c)->received == s.to_get);
+	memory_release();
+	run(c, &s);
+	finish(c);
+}
+
 int main(void)
 {
 	conf = sdp_conf_default;
@@ -431,5 +476,6 @@ int main(void)
 	ends_run("several SrcAvails are cancelled", AF_INET, several_server, several_cancel_client);
 	stopped();
 	ends_run("octets by Reads to the program's memory", AF_INET, reads_server, reads_client);
+	ends_run("answers to a program that does not receive", AF_INET, full_server, full_client);
 	return 0;
 }

@@ -261,6 +261,31 @@ static void updates_end(void)
 	CHECK(n == 1);
 }
 
+/* Each control message to an end whose other receives are full of octets has a credit for the next one; both ends may be so. */
+static void full_ends(void)
+{
+	struct sdp_flow a, b;
+	struct sdp_msg m;
+	unsigned n = 0;
+
+	sdp_flow_begin(&a, 8, 8);
+	sdp_flow_begin(&b, 8, 8);
+	while (sdp_flow_may_send(&a, SDP_FOR_DATA))
+		message(&a, &b, false);
+	while (sdp_flow_may_send(&b, SDP_FOR_DATA))
+		message(&b, &a, false);
+	for (unsigned i = 0; i < 20; i++) {
+		CHECK(sdp_flow_may_send(&a, SDP_FOR_CONTROL));
+		m = (struct sdp_msg){ .mid = WIRE_SDP_RDMA_RD_COMPL };
+		sdp_flow_stamp(&a, &m);
+		CHECK(sdp_flow_arrived(&b, &m) == SDP_GOOD);
+		sdp_flow_posted(&b, 1);
+		for (n = 0; n < 100 && (sdp_flow_owes_update(&a) || sdp_flow_owes_update(&b)); n++)
+			sdp_flow_owes_update(&b) ? message(&b, &a, true) : message(&a, &b, true);
+		CHECK(n && n < 4);
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "-", "SrcAvail is read", read_src_avail },
 	{ "-", "SrcAvail is written", write_src_avail },
@@ -276,6 +301,7 @@ static const struct test_case cases[] = {
 	{ "-", "messages that cross", crossing },
 	{ "-", "a message without a credit", overrun },
 	{ "-", "updates end", updates_end },
+	{ "-", "credits of ends that are full", full_ends },
 };
 
 int main(int argc, char **argv)

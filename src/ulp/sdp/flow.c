@@ -19,6 +19,7 @@ void sdp_flow_stamp(struct sdp_flow *f, struct sdp_msg *m)
 	m->ack = f->rx_seq;
 	m->bufs = (uint16_t)(f->posted > UINT16_MAX ? UINT16_MAX : f->posted);
 	f->told = m->bufs;
+	f->is_short = false;
 }
 
 enum sdp_verdict sdp_flow_arrived(struct sdp_flow *f, const struct sdp_msg *m)
@@ -34,6 +35,8 @@ enum sdp_verdict sdp_flow_arrived(struct sdp_flow *f, const struct sdp_msg *m)
 	f->bufs = m->bufs;
 	f->told--;
 	f->posted--;
+	/* Not behind an update: two ends that are short would send one for the other's, forever. */
+	f->is_short |= f->told <= SDP_FOR_CONTROL && (m->mid != WIRE_SDP_DATA || m->payload_len);
 	return SDP_GOOD;
 }
 
@@ -42,8 +45,8 @@ void sdp_flow_posted(struct sdp_flow *f, uint32_t nr)
 	f->posted += nr;
 }
 
-/* Less than half of what is posted is known to the peer. An update itself uses one receive of the peer. */
+/* Less than half of what is posted is known to the peer, or fewer than it needs. An update itself uses one receive of the peer. */
 bool sdp_flow_owes_update(const struct sdp_flow *f)
 {
-	return f->told < f->posted - f->told;
+	return f->told < f->posted - f->told || (f->is_short && f->told < f->posted);
 }

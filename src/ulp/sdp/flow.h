@@ -20,6 +20,7 @@ struct sdp_flow {
 	uint32_t rx_seq;        /* of the last message received */
 	uint32_t posted;        /* our receives */
 	uint32_t told;          /* of them, those that the peer may still use by what it was told */
+	bool is_short;          /* by a message that is no update, so few that the peer may not answer */
 };
 
 /* For what a credit is taken: how many have to be left afterwards. */
