@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The n-th call fails, for n = 1, 2, ..., at the end that connects and at the end that accepts: each connection carries its octets
+ * The n-th call fails, for n = 1, 2, ..., at the end that connects, that accepts, and that follows a move: each connection carries its octets
  * or says why not, nothing is left, and the next connection is sound.
  */
 #include "listens.h"
@@ -156,9 +156,129 @@ static void sound_client(struct ends *e)
 	}
 }
 
+/* --- an end that follows a move fails, while octets wait for its program --- */
+
+#define HELD 50000u
+
+static void wait_for(struct sdp_conn *c)
+{
+	struct pollfd p[SDP_CONN_FDS];
+
+	sdp_conn_fds(c, p);
+	poll(p, SDP_CONN_FDS, SHORT_MS);
+}
+
+/* The new owner, if the peer gets there: it ends. */
+static void own(struct ulp_request *q)
+{
+	struct sdp_conn *c = sdp_accept(q->id, q->data, q->len, &sdp_conf_default, SHORT_MS, why);
+
+	if (!c)
+		return;
+	sdp_send_end(c);
+	while (!sdp_conn_progress(c) && !sdp_is_over(c))
+		wait_for(c);
+	sdp_conn_close(c);
+}
+
+static void move_once(struct ends *e, struct ulp_listener *l)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct ulp_listener *next = ulp_listen((struct sockaddr *)&at, SDP_PORT_SPACE, 0, 8);
+	struct pollfd p[2] = { { -1, POLLIN, 0 }, { e->in, POLLIN, 0 } };
+	struct ulp_request q;
+	struct sdp_stream s;
+	struct sdp_conn *c;
+
+	CHECK(next);
+	p[0].fd = ulp_listener_fd(next);
+	ends_next_request(l, &q);
+	c = sdp_accept(q.id, q.data, q.len, &sdp_conf_default, TIMEOUT_MS, why);
+	CHECK_MSG(c, "%s", why);
+	sdp_stream_begin(&s, c, &sdp_conf_default, 0);
+	CHECK(sdp_stream_send(&s, out, HELD) == HELD);
+	await(e);
+	sdp_suspend(c, ntohs(at.sin_port));
+	while (!sdp_conn_progress(c) && !sdp_is_moved(c))
+		wait_for(c);
+	sdp_conn_close(c);
+	while (!p[1].revents) {
+		while (!ulp_listener_next(next, &q))
+			own(&q);
+		CHECK(poll(p, 2, 60000) > 0);
+	}
+	ulp_listener_close(next);
+}
+
+static void moving_server(struct ends *e)
+{
+	struct ulp_listener *l = ends_listen(e, SDP_PORT_SPACE);
+	bool fired = true;
+
+	put_octets(0);
+	for (unsigned n = 0; fired || n < 2; n++) {
+		move_once(e, l);
+		CHECK(read(e->in, &fired, 1) == 1);
+	}
+	ulp_listener_close(l);
+}
+
+/* Returns what is left: negative, for what the connection has got before is given back. */
+static long follow_once(struct ends *e, unsigned long n, bool *ret_fired)
+{
+	struct sdp_conn *c;
+	const uint8_t *at;
+	size_t len, got = 0;
+	bool oob;
+	int err = 0;
+
+	c = sdp_connect(NULL, (struct sockaddr *)&e->addr, &sdp_conf_default, TIMEOUT_MS, &err, why);
+	CHECK_MSG(c, "%s", why);
+	while (sdp_conn_counts(c)->received < HELD) {
+		CHECK(!sdp_conn_progress(c));
+		if (sdp_conn_counts(c)->received < HELD)
+			wait_for(c);
+	}
+	nth_arm(n);
+	mark(e);
+	while (!sdp_conn_progress(c) && !sdp_conn_counts(c)->moves)
+		wait_for(c);
+	for (; (at = sdp_received(c, &len, &oob)); got += len) {
+		CHECK(!memcmp(at, out + got, len));
+		sdp_received_take(c, len);
+	}
+	CHECK(got == HELD && (n || !sdp_conn_failed(c)));
+	sdp_send_end(c);
+	while (!sdp_conn_progress(c) && !sdp_is_over(c))
+		wait_for(c);
+	if (sdp_conn_failed(c))
+		sdp_abort(c);
+	sdp_conn_close(c);
+	*ret_fired = nth_disarm();
+	CHECK(write(e->out, ret_fired, 1) == 1);
+	return nth_left_but_descriptors();
+}
+
+static void following_client(struct ends *e)
+{
+	unsigned long n = 1;
+	bool fired;
+	long left;
+
+	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
+	put_octets(0);
+	left = follow_once(e, 0, &fired);
+	do
+		CHECK_MSG(follow_once(e, n++, &fired) == left, "%ld objects are left after %s", nth_left_but_descriptors() - left, nth_name());
+	while (fired);
+	printf("  %lu lives\n", n - 1);
+	CHECK(n > 10);
+}
+
 int main(void)
 {
 	ends_run("the n-th call of the end that connects fails", AF_INET, sound_server, failing_client);
 	ends_run("the n-th call of the end that accepts fails", AF_INET, failing_server, sound_client);
+	ends_run("the n-th call of the end that follows a move fails", AF_INET, moving_server, following_client);
 	return 0;
 }

@@ -1,87 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Peers that break SDP, of which each octet is written by hand: the connection ends by the rule that was broken, and no other does. */
 #include "sdp_octets.h"
+#include "sdp_raw.h"
 
 #include "ulp/sdp/advert.h"
-#include "ulp/sdp/msg.h"
-
-#include <arpa/inet.h>
-#include <rdma/rdma_verbs.h>
-
-/* --- the peer: plain rdma_cm and verbs --- */
-
-#define RAW_RECEIVES 32
-#define RAW_SIZE 1024
-#define RAW_SENDS 64            /* messages of one peer at most: each has memory of its own */
-#define RAW_SEND_SIZE 64
-
-struct raw {
-	struct rdma_cm_id *id;
-	struct ibv_mr *mr;
-	uint8_t memory[RAW_SIZE * RAW_RECEIVES + RAW_SENDS * RAW_SEND_SIZE];
-	uint32_t seq;
-};
-
-static struct raw raw;
-
-static int raw_connect(struct ends *e, uint8_t *data, size_t len)
-{
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
-		.cap = { .max_send_wr = 128, .max_recv_wr = RAW_RECEIVES, .max_send_sge = 1, .max_recv_sge = 1 } };
-	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7, .responder_resources = 4,
-					 .initiator_depth = 4, .private_data = data, .private_data_len = (uint8_t)len };
-	struct sdp_hello h = { .bufs = RAW_RECEIVES, .receive_size = RAW_SIZE, .max_adverts = 1 };
-
-	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
-	CHECK(!rdma_create_id(NULL, &raw.id, NULL, (enum rdma_port_space)SDP_PORT_SPACE));
-	CHECK(!rdma_resolve_addr(raw.id, NULL, (struct sockaddr *)&e->addr, 20000));
-	CHECK(!rdma_resolve_route(raw.id, 20000));
-	CHECK(!rdma_create_qp(raw.id, NULL, &attr));
-	raw.mr = ibv_reg_mr(raw.id->pd, raw.memory, sizeof(raw.memory), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
-	CHECK(raw.mr);
-	for (int i = 0; i < RAW_RECEIVES; i++)
-		CHECK(!rdma_post_recv(raw.id, raw.memory + RAW_SIZE * i, raw.memory + RAW_SIZE * i, RAW_SIZE, raw.mr));
-	if (!data[1]) { /* a whole Hello is wanted */
-		memcpy(&h.from, rdma_get_local_addr(raw.id), sizeof(struct sockaddr_in));
-		memcpy(&h.to, rdma_get_peer_addr(raw.id), sizeof(struct sockaddr_in));
-		sdp_hello_put(data, &h);
-	}
-	return rdma_connect(raw.id, &param);
-}
-
-static void raw_close(void)
-{
-	rdma_disconnect(raw.id);
-	rdma_destroy_qp(raw.id);
-	rdma_dereg_mr(raw.mr);
-	CHECK(!rdma_destroy_id(raw.id));
-}
-
-static void raw_send(struct sdp_msg m, size_t add)
-{
-	static unsigned sent;
-	uint8_t *at = raw.memory + RAW_SIZE * RAW_RECEIVES + RAW_SEND_SIZE * sent++;
-	size_t len;
-
-	CHECK(sent <= RAW_SENDS);
-	m.seq = m.seq ? m.seq : ++raw.seq;
-	m.bufs = m.bufs ? m.bufs : RAW_RECEIVES;
-	len = sdp_header_len(m.mid) ? sdp_msg_put(at, &m) : 0;
-	if (!len) {
-		m.mid = WIRE_SDP_DATA;
-		len = sdp_msg_put(at, &m);
-		at[0] = 0x55;
-	}
-	CHECK(!rdma_post_send(raw.id, NULL, at, len + add, raw.mr, 0));
-}
-
-static void raw_await_end(void)
-{
-	struct rdma_cm_event *ev;
-
-	CHECK(!rdma_get_cm_event(raw.id->channel, &ev) && ev->event == RDMA_CM_EVENT_DISCONNECTED);
-	rdma_ack_cm_event(ev);
-}
 
 static void hello_ack_is_right(void)
 {
@@ -208,22 +130,6 @@ static void wrong_sink_server(struct ends *e)
 	sdp_conn_close(c);
 }
 
-/* Returns the message, a copy of it; the receive is posted again. */
-static const uint8_t *raw_await(uint8_t mid)
-{
-	static uint8_t got[RAW_SIZE];
-	uint8_t *at;
-	struct ibv_wc wc;
-
-	do {
-		CHECK(rdma_get_recv_comp(raw.id, &wc) == 1 && !wc.status);
-		at = (uint8_t *)(uintptr_t)wc.wr_id;
-		memcpy(got, at, RAW_SIZE);
-		CHECK(!rdma_post_recv(raw.id, at, at, RAW_SIZE, raw.mr));
-	} while (got[0] != mid);
-	return got;
-}
-
 static void wrong_sink_client(struct ends *e)
 {
 	uint8_t data[WIRE_SDP_HELLO_LEN] = { 0 };
@@ -253,14 +159,6 @@ static void sizes_server(struct ends *e)
 	sdp_conn_close(c);
 }
 
-static uint32_t raw_await_number(uint8_t mid)
-{
-	struct sdp_msg m;
-
-	CHECK(sdp_msg_get(&m, raw_await(mid), sdp_header_len(mid)) == SDP_GOOD);
-	return m.number;
-}
-
 /* Each of the eight receives has to be used once. */
 static void sizes_client(struct ends *e)
 {
@@ -276,7 +174,7 @@ static void sizes_client(struct ends *e)
 			if (!n)
 				raw_await(WIRE_SDP_DATA);
 		}
-		CHECK(raw_await_number(WIRE_SDP_CH_RCV_BUF_ACK) == granted[i]);
+		CHECK(raw_await(WIRE_SDP_CH_RCV_BUF_ACK).number == granted[i]);
 	}
 	raw_send((struct sdp_msg){ .mid = WIRE_SDP_ABORT_CONN }, 0);
 	raw_await_end();
@@ -317,7 +215,7 @@ static void answer_client(struct ends *e)
 	while (n++ < 30)
 		raw_await(WIRE_SDP_DATA);
 	raw_send((struct sdp_msg){ .mid = WIRE_SDP_DATA, .ack = 30 }, 0);
-	CHECK(raw_await_number(WIRE_SDP_CH_RCV_BUF) == conf.receive_max);
+	CHECK(raw_await(WIRE_SDP_CH_RCV_BUF).number == conf.receive_max);
 	raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = *answer, .ack = 30 }, 0);
 	raw_send((struct sdp_msg){ .mid = WIRE_SDP_CH_RCV_BUF_ACK, .number = *answer, .ack = 30 }, 0);
 	raw_await_end();

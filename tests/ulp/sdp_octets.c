@@ -75,6 +75,14 @@ void finish(struct sdp_conn *c)
 	sdp_conn_close(c);
 }
 
+void await_received_end(struct sdp_conn *c)
+{
+	while (!sdp_received_end(c)) {
+		sdp_ends_wait_for(c);
+		progress(c);
+	}
+}
+
 /* --- memory of the program --- */
 
 void memory_register(struct sdp_conn *c)

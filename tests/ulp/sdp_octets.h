@@ -24,6 +24,8 @@ bool take(struct sdp_conn *c, struct stream *s);
 void progress(struct sdp_conn *c);
 /* Until both streams are through. */
 void run(struct sdp_conn *c, struct stream *s);
+/* Until the peer sends no more. */
+void await_received_end(struct sdp_conn *c);
 /* Both directions end in order, and the connection is closed. */
 void finish(struct sdp_conn *c);
 

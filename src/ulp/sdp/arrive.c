@@ -6,11 +6,12 @@
 
 #include <errno.h>
 
+/* A connection that has failed may have no queue pair: a move ends so. */
 int sdp_post_receive(struct sdp_conn *c, uint32_t i)
 {
 	struct ibv_sge sge;
 	struct ibv_recv_wr wr = { .wr_id = sdp_work_id(SDP_WORK_RECEIVE, i), .sg_list = &sge, .num_sge = 1 }, *bad;
-	int r = sdp_longer_post(c, i);
+	int r = c->rdma.error ? -c->rdma.error : sdp_longer_post(c, i);
 
 	if (r)
 		return r;
@@ -41,7 +42,7 @@ static int take_disconn(struct sdp_conn *c)
 	if (c->sink.nr)
 		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
 	c->end_by_us = c->end_sent;
-	c->end_got = true;
+	c->end_got = c->end_here = true;
 	sdp_sink_end(c);
 	return 0;
 }
@@ -71,7 +72,7 @@ static int take_sink_avail(struct sdp_conn *c, const struct sdp_msg *m, uint32_t
 {
 	int r = take_payload(c, m, i);
 
-	return r ? r : sdp_source_sink_avail(c, m);
+	return r || c->suspend.state == SDP_SUSPEND_SENT ? r : sdp_source_sink_avail(c, m);
 }
 
 static int take_control(struct sdp_conn *c, const struct sdp_msg *m)
@@ -119,8 +120,8 @@ int sdp_arrive(struct sdp_conn *c, uint32_t i, size_t len)
 		v = sdp_flow_arrived(&c->flow, &m);
 	if (v)
 		return sdp_fail_rule(c, v);
-	/* Behind SuspComm its sender answers, and no more. */
-	if (c->suspend.state >= SDP_SUSPEND_ASKED && (m.mid == WIRE_SDP_SRC_AVAIL || m.mid == WIRE_SDP_SINK_AVAIL || m.payload_len))
+	/* Behind SuspComm its sender answers, and no more; behind SuspCommAck nothing follows. */
+	if (c->suspend.state >= SDP_MOVED && (m.mid == WIRE_SDP_SRC_AVAIL || m.mid == WIRE_SDP_SINK_AVAIL || m.payload_len))
 		return sdp_fail_rule(c, SDP_SUSPENDED);
 	c->has_spoken = true;
 	c->out.pipe_wanted |= m.req_pipe && c->out.mode == SDP_COMBINED;

@@ -211,7 +211,7 @@ static int send_update(struct sdp_conn *c)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_DATA };
 
-	if (!sdp_flow_owes_update(&c->flow) || !sdp_may_post(c, SDP_FOR_UPDATE) || (c->end_sent && c->end_got))
+	if (!sdp_flow_owes_update(&c->flow) || !sdp_may_post(c, SDP_FOR_UPDATE) || (c->end_sent && c->end_here))
 		return 0;
 	c->counts.updates++;
 	return sdp_post(c, &m);
@@ -222,7 +222,7 @@ static int finish(struct sdp_conn *c)
 {
 	int64_t now;
 
-	if (!c->end_sent || !c->end_got || c->under_way || c->disconnected)
+	if (!c->end_sent || !c->end_here || c->under_way || c->disconnected)
 		return 0;
 	now = ulp_now_ms();
 	if (!c->end_until)
@@ -230,6 +230,7 @@ static int finish(struct sdp_conn *c)
 	if (now < c->end_until)
 		return 0;
 	rdma_disconnect(c->rdma.id);
+	c->leaves = true;
 	c->end_by_us = false;
 	c->end_until = now + SDP_END_MS;
 	return 0;
@@ -260,7 +261,7 @@ static int send_due(struct sdp_conn *c)
 		sdp_sink_progress, send_owed, sdp_source_progress, send_update, sdp_suspend_progress, NULL,
 	}, (*const asked[])(struct sdp_conn *) = {
 		sdp_sink_progress, send_owed, send_update, sdp_suspend_progress, NULL,
-	}, (*const quiet[])(struct sdp_conn *) = { sdp_suspend_progress, NULL };
+	}, (*const quiet[])(struct sdp_conn *) = { sdp_sink_progress, sdp_suspend_progress, NULL };
 	static int (*const *const steps[])(struct sdp_conn *) = {
 		[SDP_GOES_ON] = going_on, [SDP_SUSPEND_WANTED] = wanted, [SDP_SUSPEND_SENT] = asked, [SDP_SUSPEND_ASKED] = asked,
 		[SDP_SUSPEND_ANSWERED] = quiet, [SDP_MOVED] = quiet,
@@ -291,7 +292,7 @@ int sdp_conn_progress(struct sdp_conn *c)
 	/* What came before the end of the connection is in the completion queue. */
 	if (!r)
 		r = drain(c);
-	if (!r && c->disconnected && !(c->end_sent && c->end_got))
+	if (!r && c->disconnected && !sdp_is_over(c))
 		r = sdp_suspend_disconnected(c);
 	if (r || c->disconnected)
 		return r;
@@ -419,7 +420,7 @@ void sdp_received_take(struct sdp_conn *c, size_t len)
 void sdp_want(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr)
 {
 	c->wants = c->touched = true;
-	if (!c->end_got && !c->disconnected)
+	if (!c->end_got && !c->disconnected && !c->suspend.own)
 		c->want = (struct sdp_want){ .at = at, .len = len, .mr = mr };
 }
 
@@ -454,7 +455,7 @@ bool sdp_received_end(const struct sdp_conn *c)
 
 bool sdp_is_over(const struct sdp_conn *c)
 {
-	return c->disconnected && c->end_sent && c->end_got;
+	return c->disconnected && c->end_sent && c->end_here && c->suspend.state != SDP_SUSPEND_ANSWERED;
 }
 
 void sdp_abort(struct sdp_conn *c)
@@ -465,7 +466,8 @@ void sdp_abort(struct sdp_conn *c)
 		return;
 	if (!c->end_sent && sdp_may_post(c, SDP_FOR_CONTROL))
 		sdp_post(c, &m);
-	rdma_disconnect(c->rdma.id);
+	if (c->rdma.id)
+		rdma_disconnect(c->rdma.id);
 	ulp_end(&c->rdma, ECONNABORTED, "the program ends the connection before its octets are taken");
 	c->disconnected = true;
 }

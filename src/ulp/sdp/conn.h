@@ -87,7 +87,7 @@ void sdp_conn_names(const struct sdp_conn *c, struct sockaddr_storage *ret_local
 
 /* Room for the next octets, or NULL: there is none now. With `large`, room for an advertisement if it may be sent. */
 uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len);
-/* Sends octets that were written to the room; the last one is urgent with `oob`. */
+/* Sends octets that were written to the room, with no other call between; the last one is urgent with `oob`. */
 int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob);
 /*
  * Sends octets of the program's memory without a copy, if they may go now. Returns true if they go: they stay as they are until
@@ -135,7 +135,7 @@ bool sdp_received_end(const struct sdp_conn *c);
 /*
  * Moves the stream to another owner (suspend.h), who listens at this port in the port space of SDP, and accepts there: sends what has been
  * given, and no more. True of sdp_is_moved(): the peer is about to connect there. Octets that have come until then are taken here, by
- * sdp_received(); then comes sdp_conn_close(). The other end of a move has nothing to do; its descriptors for sdp_conn_fds() stay.
+ * sdp_received(); then comes sdp_conn_close(). A stream whose directions have both ended is over instead. The other end of a move has nothing to do; its descriptors for sdp_conn_fds() stay.
  */
 void sdp_suspend(struct sdp_conn *c, uint16_t port);
 bool sdp_is_moved(const struct sdp_conn *c);

@@ -122,11 +122,11 @@ int sdp_longer_answered(struct sdp_conn *c, uint32_t size)
 	l->answered = true;
 	if (size > l->asked)
 		size = l->asked;
-	/* Behind a move the messages are long already. */
-	if (l->send_size || size <= c->send_max || !open_memory(c, &l->sends, size, 0))
+	/* Behind a move there are long ones already. */
+	if (size <= c->send_max || (!l->send_size && !open_memory(c, &l->sends, size, 0)))
 		return 0;
-	l->send_size = c->send_max = size;
-	c->counts.longer = size;
+	l->send_size = l->send_size ? l->send_size : size;
+	c->send_max = c->counts.longer = size < l->send_size ? size : l->send_size;
 	return 0;
 }
 

@@ -35,6 +35,12 @@ void sdp_sink_cancel(struct sdp_conn *c)
 	c->sink.cancelled = c->sink.nr != 0;
 }
 
+void sdp_sink_void(struct sdp_conn *c)
+{
+	c->sink.nr = 0;
+	c->sink.cancelled = false;
+}
+
 static void give_back(struct sdp_conn *c)
 {
 	c->want = (struct sdp_want){ 0 };
@@ -110,14 +116,14 @@ bool sdp_sink_may_answer_later(const struct sdp_conn *c)
 	for (uint32_t i = 0; i < c->nr_owed; i++)
 		if (c->owed[i].mid != WIRE_SDP_RDMA_RD_COMPL)
 			return false;
-	return c->sink.is_local && c->sink.nr && !c->sink.cancelled && c->nr_owed < SDP_MAX_ADVERTS / 2;
+	return c->sink.is_local && c->sink.nr && !c->sink.cancelled && !c->suspend.state && c->nr_owed < SDP_MAX_ADVERTS / 2;
 }
 
 static int go_on_reading(struct sdp_conn *c)
 {
 	struct sdp_sink *k = &c->sink;
 
-	if (!k->nr || k->reading || (k->is_local && k->answering))
+	if (!k->nr || k->reading || (k->is_local && k->answering) || sdp_suspend_is_next(c))
 		return 0;
 	if (k->cancelled) {
 		k->nr = 0;

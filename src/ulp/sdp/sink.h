@@ -12,6 +12,8 @@
 int sdp_sink_open(struct sdp_conn *c, const struct sdp_msg *m);
 /* A SrcAvailCancel has come. */
 void sdp_sink_cancel(struct sdp_conn *c);
+/* None of the peer's is advertised any more: this end suspends the connection. */
+void sdp_sink_void(struct sdp_conn *c);
 /* A Read has ended. */
 int sdp_sink_read_done(struct sdp_conn *c);
 /* The program has taken the whole stage. */

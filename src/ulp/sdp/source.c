@@ -261,7 +261,7 @@ static bool may_stage(const struct sdp_conn *c)
 {
 	const struct sdp_source *s = &c->source;
 
-	return sdp_source_may_begin(c) || (s->nr && s->nr < SDP_MAX_ADVERTS && !s->direct && !s->writing && s->state == SDP_ADVERT_READY &&
+	return sdp_source_may_begin(c) || (s->nr && s->nr < s->nr_slots && !s->direct && !s->writing && s->state == SDP_ADVERT_READY &&
 					   may_advertise(c) && sdp_may_post(c, SDP_FOR_DATA));
 }
 
@@ -270,9 +270,17 @@ static uint8_t *next_slot(const struct sdp_source *s)
 	return s->stage.at + s->slot * (size_t)s->slot_len;
 }
 
-static unsigned nr_slots(const struct sdp_conn *c)
+/* As many slots as the peer takes advertisements, which may be others behind a move. */
+static void lay_out(struct sdp_conn *c)
 {
-	return c->peer_adverts < 2 ? 2 : c->peer_adverts < SDP_MAX_ADVERTS ? c->peer_adverts : SDP_MAX_ADVERTS;
+	struct sdp_source *s = &c->source;
+	uint32_t n = c->peer_adverts < 2 ? 2 : c->peer_adverts < SDP_MAX_ADVERTS ? c->peer_adverts : SDP_MAX_ADVERTS;
+
+	if (s->nr || s->nr_slots == n)
+		return;
+	s->slot = 0;
+	s->nr_slots = n;
+	s->slot_len = 2 * SDP_STAGE / n & ~63u;
 }
 
 uint8_t *sdp_source_room(struct sdp_conn *c, size_t *ret_len)
@@ -281,7 +289,7 @@ uint8_t *sdp_source_room(struct sdp_conn *c, size_t *ret_len)
 
 	if (!may_stage(c) || sdp_stage(c, &s->stage, 2 * (size_t)SDP_STAGE, IBV_ACCESS_REMOTE_READ, true))
 		return NULL;
-	s->slot_len = 2 * SDP_STAGE / nr_slots(c) & ~63u;
+	lay_out(c);
 	*ret_len = s->slot_len;
 	return next_slot(s);
 }
@@ -290,7 +298,7 @@ static int begin(struct sdp_conn *c, struct sdp_piece p)
 {
 	c->source.pieces[c->source.nr++] = p;
 	c->counts.sent += p.len;
-	return c->source.state == SDP_ADVERT_READY ? go_on(c) : 0;
+	return c->source.state == SDP_ADVERT_READY && !c->suspend.state ? go_on(c) : 0;
 }
 
 bool sdp_source_is_room(const struct sdp_conn *c, const uint8_t *room)
@@ -303,7 +311,7 @@ int sdp_source_send(struct sdp_conn *c, uint32_t len)
 	struct sdp_source *s = &c->source;
 	struct sdp_piece p = { next_slot(s), s->stage.mr, len, 0 };
 
-	s->slot = (s->slot + 1) % nr_slots(c);
+	s->slot = (s->slot + 1) % s->nr_slots;
 	return begin(c, p);
 }
 

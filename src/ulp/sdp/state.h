@@ -61,7 +61,7 @@ struct sdp_source {
 	uint32_t nr, sent;
 	uint32_t copies;        /* COPY: the first ones, which go by Data */
 	struct sdp_stage stage; /* slots of slot_len octets */
-	uint32_t slot, slot_len; /* the next one */
+	uint32_t slot, slot_len, nr_slots; /* the next one; they stay as they are while pieces lie in them */
 	bool direct;            /* the piece is memory of the program */
 	uint32_t gone;          /* octets of that memory that the peer has got */
 	bool writing;           /* an RDMA Write is under way */
@@ -129,7 +129,9 @@ struct sdp_conn {
 	bool wants;                     /* the program has waited in memory of its own */
 	bool hurry;                     /* answers that may leave later leave now */
 	bool established, disconnected;
-	bool end_wanted, end_sent, end_got, end_by_us;
+	bool end_wanted, end_sent, end_by_us;
+	bool end_got, end_here;         /* DisConn has come: on this connection, or on one that the peer has moved since; on this one */
+	bool leaves;                    /* this end has disconnected */
 	struct sdp_counts counts;
 };
 

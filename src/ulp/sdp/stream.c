@@ -89,18 +89,19 @@ static ssize_t send_direct(struct sdp_stream *s, const uint8_t *at, uint32_t len
 static ssize_t send_copied(struct sdp_stream *s, const uint8_t *at, size_t len)
 {
 	size_t room_len;
-	uint8_t *room = sdp_send_room(s->c, s->zero_copy && len >= s->zero_copy, &room_len);
+	uint8_t *room;
 	uint32_t n;
 	int r;
 
-	if (!room)
-		return 0;
-	n = least(len, room_len);
-	/* The peer waits for acknowledgements, which leave by a poll: not behind a copy of so many. The room, in the stage, stays. */
-	if (n > DATA_MOST) {
+	/* The peer waits for acknowledgements, which leave by a poll: not behind a copy of so many. */
+	if (len > DATA_MOST) {
 		sdp_conn_poll(s->c);
 		sdp_conn_poll(s->c);
 	}
+	room = sdp_send_room(s->c, s->zero_copy && len >= s->zero_copy, &room_len);
+	if (!room)
+		return 0;
+	n = least(len, room_len);
 	memcpy(room, at, n);
 	r = sdp_send(s->c, room, n, false);
 	return r ? r : (ssize_t)n;

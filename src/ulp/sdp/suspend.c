@@ -5,6 +5,7 @@
 #include "ulp/sdp/arrive.h"
 #include "ulp/sdp/cm.h"
 #include "ulp/sdp/qp.h"
+#include "ulp/sdp/sink.h"
 #include "ulp/sdp/source.h"
 
 #include <errno.h>
@@ -17,9 +18,12 @@
 
 void sdp_suspend(struct sdp_conn *c, uint16_t port)
 {
-	if (c->suspend.state != SDP_GOES_ON || c->disconnected)
+	if (c->suspend.own || c->disconnected || (c->end_sent && c->end_here))
 		return;
-	c->suspend = (struct sdp_suspend){ .state = SDP_SUSPEND_WANTED, .own = SERVICE(port) };
+	c->suspend.own = SERVICE(port);
+	/* While the peer moves the stream, this end follows first. */
+	if (c->suspend.state == SDP_GOES_ON)
+		c->suspend.state = SDP_SUSPEND_WANTED;
 	c->want.back = c->want.at != NULL;
 	c->touched = true;
 }
@@ -29,10 +33,15 @@ bool sdp_is_moved(const struct sdp_conn *c)
 	return c->suspend.state == SDP_MOVED && c->disconnected;
 }
 
-/* Nothing of the peer is under way here, and no answer is owed to it. */
+/* No work of this end is under way at the peer's memory, and no answer is owed. */
 static bool is_quiet(const struct sdp_conn *c)
 {
-	return !c->sink.nr && !c->sink.reading && !c->nr_owed && !c->source.writing && sdp_may_post(c, SDP_FOR_CONTROL);
+	return !c->sink.reading && !c->nr_owed && !c->source.writing && sdp_may_post(c, SDP_FOR_CONTROL);
+}
+
+bool sdp_suspend_is_next(const struct sdp_conn *c)
+{
+	return c->suspend.state == SDP_SUSPEND_WANTED && !sdp_source_is_busy(c);
 }
 
 static int ask(struct sdp_conn *c)
@@ -42,7 +51,10 @@ static int ask(struct sdp_conn *c)
 	if (!is_quiet(c) || sdp_source_is_busy(c) || c->want.at)
 		return 0;
 	c->suspend.state = SDP_SUSPEND_SENT;
+	c->suspend.crossed = false;
 	c->suspend.until = ulp_now_ms() + SDP_END_MS;
+	sdp_sink_void(c);
+	sdp_out_begin(&c->out);
 	return sdp_post(c, &m);
 }
 
@@ -51,6 +63,7 @@ int sdp_suspend_answered(struct sdp_conn *c)
 	if (c->suspend.state != SDP_SUSPEND_SENT)
 		return sdp_fail_rule(c, SDP_NOT_SUSPENDED);
 	c->suspend.state = SDP_MOVED;
+	c->suspend.until = 0;
 	rdma_disconnect(c->rdma.id);
 	return 0;
 }
@@ -59,12 +72,18 @@ int sdp_suspend_answered(struct sdp_conn *c)
 
 int sdp_suspend_asked(struct sdp_conn *c, uint64_t service)
 {
-	if (c->suspend.state != SDP_GOES_ON && c->suspend.state != SDP_SUSPEND_WANTED)
+	if (c->suspend.state > SDP_SUSPEND_SENT || c->suspend.crossed)
 		return sdp_fail_rule(c, SDP_SUSPENDED);
 	if (service <= SERVICE(0) || service > SERVICE(UINT16_MAX))
 		return sdp_fail_rule(c, SDP_BAD_SERVICE);
+	if (c->leaves)
+		return 0;
+	c->suspend.crossed = c->suspend.state == SDP_SUSPEND_SENT && c->active;
+	if (c->suspend.crossed)
+		return 0;
 	c->suspend.state = SDP_SUSPEND_ASKED;
 	c->suspend.service = service;
+	c->suspend.until = c->end_until = 0;
 	sdp_source_void(c);
 	sdp_in_begin(&c->in);
 	return 0;
@@ -74,7 +93,7 @@ static int answer(struct sdp_conn *c)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_SUSP_COMM_ACK };
 
-	if (!is_quiet(c))
+	if (!is_quiet(c) || c->sink.nr)
 		return 0;
 	c->suspend.state = SDP_SUSPEND_ANSWERED;
 	c->suspend.until = ulp_now_ms() + SDP_END_MS;
