@@ -117,6 +117,8 @@ bool sdp_relay_up(struct sdp_relay *r)
 			return moved;
 		if (n > 0)
 			sdp_send(r->c, room, (size_t)n, oob);
+		else if (!n && r->leaving)
+			sdp_leave(r->c);
 		else if (!n)
 			sdp_send_end(r->c);
 		r->up_ended = n == 0;
@@ -226,8 +228,9 @@ static void copy(struct sdp_relay *r)
 	bool moved;
 
 	for (;;) {
-		/* Octets that wait for the program outlive the connection. */
-		if (sdp_conn_progress(r->c) || (sdp_is_over(r->c) && r->down_ended))
+		if (r->leaving && r->up_ended)
+			sdp_leave(r->c);
+		if (sdp_conn_progress(r->c) || (sdp_is_over(r->c) && (r->down_ended || r->leaving)))
 			return;
 		moved = sdp_relay_down(r);
 		moved = sdp_relay_up(r) || moved;
@@ -237,6 +240,24 @@ static void copy(struct sdp_relay *r)
 			sdp_abort(r->c);
 		else if (!moved)
 			wait_for(r);
+	}
+}
+
+/* Octets that wait for the program outlive the connection; what it sends now has no way. */
+static void copy_rest(struct sdp_relay *r)
+{
+	struct pollfd p[2] = { { r->un, POLLOUT, 0 }, { r->kick, POLLIN, 0 } };
+	uint64_t kicks;
+
+	while (sdp_relay_down(r), r->full && !r->hung) {
+		shutdown(r->un, SHUT_RD);
+		pthread_mutex_unlock(&r->lock);
+		poll(p, 2, -1);
+		if (p[1].revents)
+			(void)!read(r->kick, &kicks, sizeof(kicks));
+		take_turn(r);
+		r->full = !r->leaving && !(p[0].revents & POLLOUT);
+		r->hung = p[0].revents & (POLLHUP | POLLERR);
 	}
 }
 
@@ -264,6 +285,7 @@ void sdp_relay_run(struct sdp_relay *r)
 	setsockopt(r->un, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
 	take_turn(r);
 	copy(r);
+	copy_rest(r);
 	leave_program(r);
 	pthread_mutex_unlock(&r->lock);
 	close(r->un);

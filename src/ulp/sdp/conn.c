@@ -222,11 +222,11 @@ static int finish(struct sdp_conn *c)
 {
 	int64_t now;
 
-	if (!c->end_sent || !c->end_here || c->under_way || c->disconnected)
+	if (!c->end_sent || !(c->end_here || c->goes) || c->under_way || c->disconnected)
 		return 0;
 	now = ulp_now_ms();
-	if (!c->end_until)
-		c->end_until = now + (c->end_by_us ? 0 : SDP_END_MS);
+	if (!c->end_until || (c->goes && !c->leaves))
+		c->end_until = now + (c->end_by_us || c->goes ? 0 : SDP_END_MS);
 	if (now < c->end_until)
 		return 0;
 	rdma_disconnect(c->rdma.id);
@@ -455,7 +455,13 @@ bool sdp_received_end(const struct sdp_conn *c)
 
 bool sdp_is_over(const struct sdp_conn *c)
 {
-	return c->disconnected && c->end_sent && c->end_here && c->suspend.state != SDP_SUSPEND_ANSWERED;
+	return c->disconnected && c->end_sent && (c->end_here || (c->goes && c->leaves)) && c->suspend.state != SDP_SUSPEND_ANSWERED;
+}
+
+void sdp_leave(struct sdp_conn *c)
+{
+	c->goes = true;
+	sdp_send_end(c);
 }
 
 void sdp_abort(struct sdp_conn *c)

@@ -142,8 +142,13 @@ bool sdp_is_moved(const struct sdp_conn *c);
 
 /* --- the end --- */
 
-/* Both directions have ended in order and the queue pair is disconnected. */
+/* Both directions have ended in order, or this end has left, and the queue pair is disconnected. */
 bool sdp_is_over(const struct sdp_conn *c);
+/*
+ * The program will send no more, and goes: behind the last octets and DisConn, once the peer's adapter has them, the connection is over, without
+ * the peer's end. The peer has all, but what it sends is lost.
+ */
+void sdp_leave(struct sdp_conn *c);
 /* Ends the connection at once: the peer sees a reset. */
 void sdp_abort(struct sdp_conn *c);
 

@@ -132,6 +132,7 @@ struct sdp_conn {
 	bool end_wanted, end_sent, end_by_us;
 	bool end_got, end_here;         /* DisConn has come: on this connection, or on one that the peer has moved since; on this one */
 	bool leaves;                    /* this end has disconnected */
+	bool goes;                      /* it does so behind its DisConn */
 	struct sdp_counts counts;
 };
 
