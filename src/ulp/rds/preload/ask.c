@@ -2,6 +2,7 @@
 #include "ulp/rds/preload/ask.h"
 
 #include "ulp/preload/spawn.h"
+#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/say.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define TRIES 5                         /* a carrier may end between two of them */
+#define TAKES 100                       /* of one answer */
 
 static socklen_t carrier_name(struct sockaddr_un *ret)
 {
@@ -91,28 +93,40 @@ static int reach_or_start(void)
 	return r;
 }
 
-/* One request. -EPIPE: the carrier has ended before it answered. */
-static int ask_once(int sock, struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd)
+/* The answer stays there while there is no memory to receive it: what is asked for may have been done. */
+static ssize_t take_answer(int sock, struct rds_answer *ret, int *ret_fd, int *ret_flags)
 {
-	struct iovec out = { q, sizeof(*q) }, in = { ret, sizeof(*ret) };
-	int flags, r = rds_pass(sock, &out, 1, fd, 0);
+	struct iovec in = { ret, sizeof(*ret) };
 	ssize_t n = 0;
 
-	while (!r && (n = rds_take(sock, &in, 1, ret_fd, 0, &flags)) == -EINTR)
-		;
-	return r || n != sizeof(*ret) ? -EPIPE : 0;
+	for (int i = 0; i < TAKES && (!i || rds_may_retry(n)); i++)
+		n = rds_take(sock, &in, 1, ret_fd, 0, ret_flags);
+	return n;
+}
+
+/* One request. -EPIPE: the carrier has ended before it answered. -EMFILE: no descriptor is free for that of the answer. */
+static int ask_once(int sock, struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd)
+{
+	struct iovec out = { q, sizeof(*q) };
+	int flags = 0, r = rds_pass(sock, &out, 1, fd, 0);
+
+	if (r || take_answer(sock, ret, ret_fd, &flags) != sizeof(*ret))
+		return -EPIPE;
+	return flags & MSG_CTRUNC ? -EMFILE : 0;
 }
 
 int rds_ask(struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd)
 {
 	int got = -1, sock, r = -EPIPE;
 
+	if (ret_fd)
+		*ret_fd = -1;
 	for (int i = 0; r == -EPIPE && i < TRIES; i++) {
 		sock = reach_or_start();
 		if (sock == -ECONNREFUSED)
 			continue;
 		if (sock < 0)
-			return sock;
+			return sock == -EAGAIN ? -ENOMEM : rds_told(sock);
 		r = ask_once(sock, q, fd, ret, &got);
 		q->again = true;
 		close(sock);
@@ -121,5 +135,5 @@ int rds_ask(struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd)
 		*ret_fd = got;
 	else if (got >= 0)
 		close(got);
-	return r ? r : ret->error;
+	return r ? rds_told(r) : ret->error;
 }

@@ -10,6 +10,7 @@
 #include "ulp/rds/preload/options.h"
 #include "ulp/rds/preload/recv.h"
 #include "ulp/rds/preload/send.h"
+#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/preload/sockets.h"
 
 #include <dlfcn.h>
@@ -29,7 +30,16 @@ static ssize_t ret(ssize_t r)
 {
 	if (r >= 0)
 		return r;
-	errno = (int)-r;
+	errno = -rds_told_no_fd((int)r);
+	return -1;
+}
+
+/* Of a call that gives a descriptor. */
+static int ret_fd(int r)
+{
+	if (r >= 0)
+		return r;
+	errno = -r;
 	return -1;
 }
 
@@ -41,7 +51,7 @@ RDS_EXPORT int socket(int family, int type, int protocol)
 
 	if (family != AF_RDS_FAMILY)
 		return REAL(socket, family, type, protocol);
-	return (int)ret(kind == SOCK_SEQPACKET && !protocol ? rds_socket(type) : -ESOCKTNOSUPPORT);
+	return ret_fd(kind == SOCK_SEQPACKET && !protocol ? rds_socket(type) : -ESOCKTNOSUPPORT);
 }
 
 static int name_op(struct rds_request *q, enum rds_op op, const struct sockaddr *addr, socklen_t len)

@@ -33,14 +33,18 @@ static int check_region(const struct rds_iovec *v)
 	return (end + page - 1) / page - v->addr / page - 1 > RDS_MESSAGE_MAX / page || v->bytes > RDS_MESSAGE_MAX ? -EMSGSIZE : 0;
 }
 
+/* What a copy from or to the program's memory that has returned n is: 0, -EFAULT, or -ENOMEM. */
+static int copied(long n, size_t len)
+{
+	return n == (long)len ? 0 : n < 0 && errno != EFAULT ? -errno : -EFAULT;
+}
+
 /* Writes the cookie where the program wants it. */
 static int put_cookie(uint64_t to, uint64_t cookie)
 {
 	struct iovec local = { &cookie, sizeof(cookie) }, remote = { (void *)(uintptr_t)to, sizeof(cookie) };
 
-	if (!to)
-		return 0;
-	return syscall(SYS_process_vm_writev, getpid(), &local, 1, &remote, 1, 0) == sizeof(cookie) ? 0 : -EFAULT;
+	return to ? copied(syscall(SYS_process_vm_writev, getpid(), &local, 1, &remote, 1, 0), sizeof(cookie)) : 0;
 }
 
 static int end_region(int fd, uint64_t cookie)
@@ -52,6 +56,13 @@ static int end_region(int fd, uint64_t cookie)
 	if (!r)
 		rds_memory_leave((uint32_t)cookie);
 	return r;
+}
+
+/* One that no peer knows yet: if the carrier cannot be told, it has the region until the socket is closed, but not the program's pages. */
+static void drop_region(int fd, uint64_t cookie)
+{
+	if (end_region(fd, cookie))
+		rds_memory_leave((uint32_t)cookie);
 }
 
 static int make_region(int fd, const struct rds_get_mr_args *args, uint64_t *ret_cookie)
@@ -73,11 +84,16 @@ static int make_region(int fd, const struct rds_get_mr_args *args, uint64_t *ret
 		rds_memory_restore(args->vec.addr, args->vec.bytes);
 		return r;
 	}
-	rds_memory_enter((uint64_t)a.value, args->vec.addr, args->vec.bytes);
 	*ret_cookie = (uint64_t)a.value;
+	r = rds_memory_enter(*ret_cookie, args->vec.addr, args->vec.bytes);
+	if (r) {
+		drop_region(fd, *ret_cookie);
+		rds_memory_restore(args->vec.addr, args->vec.bytes);
+		return r;
+	}
 	r = put_cookie(args->cookie_addr, *ret_cookie);
 	if (r)
-		end_region(fd, *ret_cookie);
+		drop_region(fd, *ret_cookie);
 	return r;
 }
 
@@ -187,6 +203,7 @@ static int sum_pieces(const struct rds_rdma_args *a, uint64_t *ret)
 {
 	struct rds_piece p;
 	struct iovec local = { &p, sizeof(p) }, remote;
+	int e;
 
 	*ret = 0;
 	if (!a->nr_local)
@@ -195,8 +212,9 @@ static int sum_pieces(const struct rds_rdma_args *a, uint64_t *ret)
 		return -EMSGSIZE;
 	for (uint64_t i = 0; i < a->nr_local; i++) {
 		remote = (struct iovec){ (void *)(uintptr_t)(a->local_vec_addr + i * sizeof(p)), sizeof(p) };
-		if (syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) != sizeof(p))
-			return -EFAULT;
+		e = copied(syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0), sizeof(p));
+		if (e)
+			return e;
 		if (p.addr + p.bytes <= p.addr || p.bytes > UINT32_MAX)
 			return -EINVAL;
 		*ret += p.bytes;
@@ -278,7 +296,7 @@ int rds_control_apply(struct rds_control *c, int fd, struct rds_record *head)
 void rds_control_undo(const struct rds_control *c, int fd)
 {
 	if (c->mapped)
-		end_region(fd, c->mapped);
+		drop_region(fd, c->mapped);
 }
 
 /* --- the memfd --- */
@@ -302,14 +320,15 @@ static int try_write(const struct rds_piece *p)
 {
 	uint8_t octet;
 	struct iovec local = { &octet, 1 }, remote = { NULL, 1 };
+	int e = 0;
 
-	for (int last = 0; last < 2; last++) {
+	for (int last = 0; !e && last < 2; last++) {
 		remote.iov_base = (void *)(uintptr_t)(last ? p->addr + p->bytes - 1 : p->addr);
-		if (syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0) != 1 ||
-		    syscall(SYS_process_vm_writev, getpid(), &local, 1, &remote, 1, 0) != 1)
-			return -EFAULT;
+		e = copied(syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0), 1);
+		if (!e)
+			e = copied(syscall(SYS_process_vm_writev, getpid(), &local, 1, &remote, 1, 0), 1);
 	}
-	return 0;
+	return e;
 }
 
 static int write_work(int memfd, const struct rds_work *w, const struct rds_piece *pieces)

@@ -3,6 +3,7 @@
 
 #include "ulp/rds/preload/ask.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,9 +14,10 @@ static struct rds_maps *map_them(void)
 	struct rds_request q = { .op = RDS_OP_MAPS };
 	struct rds_answer a;
 	struct rds_maps *maps;
-	int fd;
+	int fd, r = rds_ask(&q, -1, &a, &fd);
 
-	if (rds_ask(&q, -1, &a, &fd) || fd < 0)
+	errno = r ? -r : ENOMEM; /* without a descriptor the carrier has none that is free */
+	if (fd < 0)
 		return NULL;
 	maps = mmap(NULL, sizeof(*maps), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
@@ -38,6 +40,7 @@ struct rds_maps *rds_maps(uint32_t generation)
 		} else if (r) {
 			munmap(r, sizeof(*r));
 			r = NULL;
+			errno = ESTALE;
 		}
 	}
 	pthread_mutex_unlock(&lock);

@@ -5,7 +5,8 @@
 
 #include "ulp/rds/cong.h"
 
-/* That of the carrier with this generation; NULL: it has ended, or there is no memory. It stays mapped. */
+/* That of the carrier with this generation; NULL and errno: ESTALE: there is another carrier, or none; or what cannot be had. It
+ * stays mapped. */
 struct rds_maps *rds_maps(uint32_t generation);
 
 #endif

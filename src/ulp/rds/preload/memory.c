@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/preload/memory.h"
 
+#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/say.h"
 
 #include <errno.h>
@@ -71,17 +72,18 @@ static bool read_mapping(FILE *f, struct mapping *m)
 	return true;
 }
 
-static bool is_own_stack(struct range r)
+/* Returns 0, -EOPNOTSUPP for pages of the caller's stack, or -ENOMEM: it is not known. */
+static int check_stack(struct range r)
 {
 	pthread_attr_t attr;
 	size_t size = 0;
 	void *low = NULL;
 
 	if (pthread_getattr_np(pthread_self(), &attr))
-		return false;
+		return -ENOMEM;
 	pthread_attr_getstack(&attr, &low, &size);
 	pthread_attr_destroy(&attr);
-	return r.from < (uintptr_t)low + size && r.to > (uintptr_t)low;
+	return r.from < (uintptr_t)low + size && r.to > (uintptr_t)low ? -EOPNOTSUPP : 0;
 }
 
 static unsigned long inode_of_file(void)
@@ -386,28 +388,34 @@ int rds_memory_share(uint64_t addr, uint64_t len)
 	pthread_once(&once, watch_forks);
 	block(&old);
 	pthread_mutex_lock(&lock);
-	e = is_own_stack(r) ? -EOPNOTSUPP : open_file();
+	e = check_stack(r);
+	if (!e)
+		e = open_file();
 	if (!e)
 		e = each_mapping(r, look, false);
-	if (!e)
+	if (!e) {
 		e = each_mapping(r, exchange, false);
+		if (e)
+			restore(r); /* those before the one that failed */
+	}
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	say(e);
-	return e ? e : file;
+	return e ? rds_told(e) : file;
 }
 
-void rds_memory_enter(uint64_t cookie, uint64_t addr, uint64_t len)
+int rds_memory_enter(uint64_t cookie, uint64_t addr, uint64_t len)
 {
 	struct region *r = malloc(sizeof(*r));
 
 	if (!r)
-		return;
+		return -ENOMEM;
 	*r = (struct region){ .key = (uint32_t)cookie, .at = { addr, addr + len } };
 	pthread_mutex_lock(&lock);
 	r->next = regions;
 	regions = r;
 	pthread_mutex_unlock(&lock);
+	return 0;
 }
 
 void rds_memory_restore(uint64_t addr, uint64_t len)

@@ -20,8 +20,8 @@
  * memory that may be written; -EOPNOTSUPP: it is shared with other processes already, or it is the stack.
  */
 int rds_memory_share(uint64_t addr, uint64_t len);
-/* The region of this cookie has these octets now. */
-void rds_memory_enter(uint64_t cookie, uint64_t addr, uint64_t len);
+/* The region of this cookie has these octets now. Returns 0 or -ENOMEM. */
+int rds_memory_enter(uint64_t cookie, uint64_t addr, uint64_t len);
 /* It has not been made after all: pages of no other region become private again. */
 void rds_memory_restore(uint64_t addr, uint64_t len);
 /* The region of this key has ended; the same. A key that is not known does nothing. */

@@ -45,7 +45,7 @@ static int give_info(struct rds_request *q, int opt, void *val, socklen_t *len)
 	r = rds_ask(q, -1, &a, &fd);
 	if (!r) {
 		*len = (socklen_t)a.len;
-		n = a.len > room ? -ENOSPC : pread(fd, val, a.len, 0);
+		n = a.len > room ? -ENOSPC : pread(fd, val, a.len, 0) < 0 ? -errno : 0;
 		r = n < 0 ? (int)n : (int)a.each;
 	}
 	if (fd >= 0)

@@ -4,12 +4,15 @@
 #include "ulp/rds/claim.h"
 #include "ulp/rds/preload/maps.h"
 #include "ulp/rds/preload/memory.h"
+#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/preload/vector.h"
 #include "ulp/rds/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/rds.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The octets behind those of the record, from the memfd into what is left of the buffers. */
@@ -21,7 +24,9 @@ static ssize_t read_rest(int fd, const struct msghdr *m, size_t skip, size_t len
 	rds_vector(&v, NULL, m, skip, len);
 	if (!v.nr)
 		return 0;
-	n = preadv(fd, v.iov, v.nr, 0);
+	do
+		n = preadv(fd, v.iov, v.nr, 0);
+	while (n < 0 && rds_may_retry(-errno)); /* the record has been taken */
 	return n < 0 ? -errno : n;
 }
 
@@ -75,21 +80,27 @@ static ssize_t take_update(struct msghdr *m, const struct rds_record *head)
 	return 0;
 }
 
-/* Puts what a work has read to its pieces. Returns 0 or a negative errno. */
-static int place(const struct rds_work *w, int memfd)
+/* Reads octets of the memfd. Returns true if all have come. */
+static bool read_at(int memfd, void *to, size_t len, off_t at)
+{
+	ssize_t n;
+
+	do
+		n = pread(memfd, to, len, at);
+	while (n < 0 && rds_may_retry(-errno));
+	return n == (ssize_t)len;
+}
+
+/* Puts what a work has read to its pieces. Returns false if memory is not there any more. */
+static bool place(const struct rds_work *w, int memfd)
 {
 	off_t at = (off_t)(w->nr_pieces * sizeof(struct rds_piece));
 	struct rds_piece p;
-	ssize_t n;
 
-	for (uint32_t i = 0; i < w->nr_pieces; i++, at += (off_t)p.bytes) {
-		if (pread(memfd, &p, sizeof(p), (off_t)(i * sizeof(p))) != sizeof(p))
-			return -EIO;
-		n = pread(memfd, (void *)(uintptr_t)p.addr, p.bytes, at);
-		if (n != (ssize_t)p.bytes)
-			return n < 0 ? -errno : -EIO;
-	}
-	return 0;
+	for (uint32_t i = 0; i < w->nr_pieces; i++, at += (off_t)p.bytes)
+		if (!read_at(memfd, &p, sizeof(p), (off_t)(i * sizeof(p))) || !read_at(memfd, (void *)(uintptr_t)p.addr, p.bytes, at))
+			return false;
+	return true;
 }
 
 /* A work is done. Memory of another process - a parent that has made the send - is not touched. */
@@ -101,7 +112,7 @@ static ssize_t take_done(struct msghdr *m, const struct rds_record *head, int me
 	memset(&news, 0, sizeof(news));
 	news.user_token = w->token;
 	news.status = w->status;
-	if (memfd >= 0 && w->pid == (uint32_t)getpid() && place(w, memfd))
+	if (memfd >= 0 && w->pid == (uint32_t)getpid() && !place(w, memfd))
 		news.status = RDS_RDMA_OTHER_ERROR;
 	if (!head->nr_works)
 		return -ERESTART;
@@ -119,18 +130,57 @@ static bool is_first(const struct rds_record *head)
 	return !maps || head->claim >= RDS_SOCKS_MAX || rds_claim(&maps->claims[head->claim], head->number);
 }
 
+/* What the record says that its memfd has. */
+static bool has_memfd(const struct rds_record *head)
+{
+	if (head->kind == RDS_RECORD_DATA)
+		return head->len > RDS_INLINE;
+	return head->kind == RDS_RECORD_DONE && !head->work[0].status && rds_work_in(&head->work[0]);
+}
+
+static int has_free_fd(int fd)
+{
+	int spare = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (spare < 0)
+		return -errno;
+	close(spare);
+	return 0;
+}
+
+/*
+ * Waits for a record, as flags say, and looks whether it can be received with all that belongs to it; if not, it stays. Returns 0 or a negative errno.
+ */
+static int look(int fd, int flags)
+{
+	struct rds_record head;
+	ssize_t n = syscall(SYS_recvfrom, fd, &head, sizeof(head), (flags & MSG_DONTWAIT) | MSG_PEEK, NULL, NULL);
+
+	if (n < (ssize_t)sizeof(head))
+		return n < 0 ? rds_told(-errno) : -ECONNRESET;
+	if (head.number && !rds_maps(head.generation) && rds_told_no_fd(rds_told(-errno)) == -ENOMEM)
+		return -ENOMEM; /* received without them, the message might come again from the next owner */
+	return has_memfd(&head) ? has_free_fd(fd) : 0;
+}
+
 /* Takes one record. Returns what the call returns, or -ERESTART: there was nothing for the program in it. */
 static ssize_t take_record(int fd, struct msghdr *m, int flags)
 {
 	struct rds_record head = { 0 };
 	struct rds_vector v;
-	int memfd, got;
-	ssize_t n;
+	int memfd = -1, got;
+	ssize_t n = look(fd, flags);
 
+	if (n)
+		return n;
 	rds_vector(&v, &head, m, 0, RDS_INLINE);
-	n = rds_take(fd, v.iov, v.nr, &memfd, flags & (MSG_PEEK | MSG_DONTWAIT), &got);
-	if (n < (ssize_t)sizeof(head)) {
-		n = n < 0 ? n : -ECONNRESET;
+	n = rds_take(fd, v.iov, v.nr, &memfd, (flags & MSG_PEEK) | MSG_DONTWAIT, &got);
+	if (n == -EAGAIN) {
+		n = -ERESTART; /* another receiver was first */
+	} else if (n < (ssize_t)sizeof(head)) {
+		n = n < 0 ? rds_told((int)n) : -ECONNRESET;
+	} else if (has_memfd(&head) && memfd < 0) {
+		n = -ENOMEM; /* another thread has taken the last descriptor in this moment */
 	} else if (!(flags & MSG_PEEK) && !is_first(&head)) {
 		n = -ERESTART;
 	} else if (head.kind == RDS_RECORD_DATA) {

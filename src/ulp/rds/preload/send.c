@@ -7,6 +7,7 @@
 #include "ulp/rds/preload/ask.h"
 #include "ulp/rds/preload/control.h"
 #include "ulp/rds/preload/maps.h"
+#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/preload/sockets.h"
 #include "ulp/rds/preload/vector.h"
 
@@ -24,15 +25,6 @@
 
 #define SMALL 2048                      /* fits every send buffer */
 #define LOOK_S 1                        /* between looks for the carrier, while a port is congested */
-
-/* --- congestion --- */
-
-static bool carrier_is_gone(int fd)
-{
-	struct pollfd p = { fd, 0, 0 };
-
-	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
-}
 
 /* --- records --- */
 
@@ -59,13 +51,24 @@ static void at_load(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Tells the carrier that this socket waits for news of the port. */
-static void tell_congested(int fd, const struct rsp_addr *to)
+/* --- congestion --- */
+
+static bool carrier_is_gone(int fd)
+{
+	struct pollfd p = { fd, 0, 0 };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
+}
+
+/* Tells the carrier that this socket waits for news of the port. Returns -ENOBUFS, or why there will be no news. */
+static int tell_congested(int fd, const struct rsp_addr *to)
 {
 	struct rds_record head = { .kind = RDS_RECORD_CONGESTED, .addr = *to, .id = next_id() };
 	struct iovec iov = { &head, sizeof(head) };
 
-	rds_pass(fd, &iov, 1, -1, MSG_DONTWAIT);
+	int r = rds_pass(fd, &iov, 1, -1, MSG_DONTWAIT);
+
+	return !r ? -ENOBUFS : r == -EPIPE ? -ECONNRESET : rds_told(r);
 }
 
 /* Returns 0 once the port takes messages, -ENOBUFS at once without waiting, or another negative errno. */
@@ -80,10 +83,8 @@ static int await_port(int fd, const struct rsp_addr *to, bool wait)
 		seen = atomic_load(&maps->changes);
 		if (!rds_map_test(map, ntohs(to->port)))
 			return 0;
-		if (!wait) {
-			tell_congested(fd, to);
-			return -ENOBUFS;
-		}
+		if (!wait)
+			return tell_congested(fd, to);
 		if (syscall(SYS_futex, &maps->changes, FUTEX_WAIT, seen, &limit, NULL, 0) && errno == EINTR)
 			return -EINTR;
 		if (carrier_is_gone(fd))
@@ -156,12 +157,12 @@ static int pass(int fd, const struct rds_record *head, const struct rds_control 
 	int memfd = make_memfd(head, c, m), r;
 
 	if (memfd < -1 || (memfd < 0 && (head->nr_works || head->len > RDS_INLINE)))
-		return memfd;
+		return rds_told(memfd);
 	rds_vector(&now, head, m, 0, RDS_INLINE);
 	r = rds_pass(fd, now.iov, now.nr, memfd, flags & MSG_DONTWAIT);
 	if (memfd >= 0)
 		close(memfd);
-	return r == -EPIPE ? -ECONNRESET : r;
+	return r == -EPIPE ? -ECONNRESET : rds_told(r);
 }
 
 ssize_t rds_send(int fd, const struct msghdr *m, int flags)
