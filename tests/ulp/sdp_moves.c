@@ -2,7 +2,8 @@
 /* Streams of SDP that move to other connections (SuspComm), at both ends. */
 #include "sdp_octets.h"
 
-#define MOVED (16 << 20)          /* several times what may be under way when a move begins */
+#define MOVED (6 << 20)           /* several times what may be under way when a move begins */
+#define DEPTH 16                  /* by Data, for that */
 #define MOVES_EACH (1 << 20)
 
 /* Returns the connection on which the stream goes on: what has come on the one before is taken there. */
@@ -66,12 +67,14 @@ static void moved_client(struct ends *e)
 static void moved_server(struct ends *e)
 {
 	conf.advertise = 0;
+	conf.depth = DEPTH;
 	run_moving(sdp_ends_serve_good(e), e->family, 0, 1, 2, false);
 }
 
 static void moving_client(struct ends *e)
 {
 	conf.advertise = 0;
+	conf.depth = DEPTH;
 	run_moving(sdp_ends_dial(e), e->family, MOVES_EACH, 2, 1, false);
 }
 
@@ -139,13 +142,15 @@ static void both_client(struct ends *e)
 }
 
 /* A source whose messages have grown fills long ones behind a move, too. */
-#define LONG_OCTETS ((uint64_t)8 << 20)
+#define LONG_OCTETS ((uint64_t)4 << 20)
 
 static void long_server(struct ends *e)
 {
 	struct stream s = { .to_get = LONG_OCTETS };
-	struct sdp_conn *c = sdp_ends_serve_good(e);
+	struct sdp_conn *c;
 
+	conf.depth = DEPTH;
+	c = sdp_ends_serve_good(e);
 	run(c, &s);
 	c = move(c, &s, AF_INET);
 	s.to_get += LONG_OCTETS;
@@ -160,6 +165,7 @@ static void long_client(struct ends *e)
 	uint64_t before;
 
 	conf.advertise = 0;
+	conf.depth = DEPTH;
 	c = sdp_ends_dial(e);
 	run(c, &s);
 	before = sdp_conn_counts(c)->data;
