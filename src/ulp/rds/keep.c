@@ -67,7 +67,7 @@ void rds_keep_taking(struct rds_sock *s, uint64_t record)
 	atomic_store(&s->row->pending, record);
 }
 
-void rds_keep_took(struct rds_sock *s, uint64_t record)
+void rds_keep_took(const struct rds_sock *s, uint64_t record)
 {
 	atomic_store(&s->row->taken, record);
 }

@@ -34,7 +34,7 @@ void rds_keep_sock(struct rds_sock *s);
 /* A record of the program: has it been taken before? Then around the taking. */
 bool rds_keep_is_taken(const struct rds_sock *s, uint64_t record);
 void rds_keep_taking(struct rds_sock *s, uint64_t record);
-void rds_keep_took(struct rds_sock *s, uint64_t record);
+void rds_keep_took(const struct rds_sock *s, uint64_t record);
 
 /* A row for a new connection. Returns false if there is none. */
 bool rds_keep_conn_open(struct rds_conn *c);

@@ -224,8 +224,8 @@ int rds_node_may_work(struct rds_node *n, const struct rds_sock *s, const struct
 
 /* --- messages --- */
 
-/* Gives a message to the socket that it is for. c, h: its connection and header, unless it is of this carrier. Returns false if that one's queue is full. */
-static bool deliver(struct rds_node *n, struct rds_conn *c, const struct rsp_addr *local, const struct rsp_addr *peer,
+/* Gives a message to the socket that it is for. c, h: its connection and header; `by`: or its sender, of this carrier. Returns false if that one's queue is full. */
+static bool deliver(struct rds_node *n, struct rds_conn *c, const struct rds_sock *by, const struct rsp_addr *local, const struct rsp_addr *peer,
 		    const struct rds_header *h, struct rds_message *m)
 {
 	struct rds_news news = { 0 };
@@ -239,6 +239,8 @@ static bool deliver(struct rds_node *n, struct rds_conn *c, const struct rsp_add
 		news = (struct rds_news){ h->cookie, h->uses_region && rds_region_used(&s->regions, h->key) ? h->key : 0 };
 	if (s) {
 		rds_keep_come(s, c, &from, &news, m);
+		if (by) /* before the message is given and freed, which the next owner does not see */
+			rds_keep_took(by, m->record);
 		return rds_sock_deliver(s, m);
 	}
 	if (c)
@@ -255,13 +257,13 @@ static void deliver_here(struct rds_node *n, struct rds_sock *s, const struct rs
 	rds_node_done(n, m);
 	m->sender = 0;
 	if (!is_ping) {
-		deliver(n, NULL, to, &s->bound, NULL, m);
+		deliver(n, NULL, s, to, &s->bound, NULL, m);
 		return;
 	}
 	m->len = 0;
 	m->dport = m->sport;
 	m->sport = WIRE_RDS_PING_PORT;
-	deliver(n, NULL, &s->bound, to, NULL, m);
+	deliver(n, NULL, s, &s->bound, to, NULL, m);
 }
 
 int rds_node_send(struct rds_node *n, struct rds_sock *s, const struct rsp_addr *to, struct rds_message *m)
@@ -340,7 +342,7 @@ bool rds_node_arrived(struct rds_conn *c, const struct rds_header *h, struct rds
 	else if (h->dport == WIRE_RDS_PING_PORT)
 		is_used = answer_ping(c, h, m);
 	else if (!is_pong)
-		return deliver(c->node, c, &c->local, &c->peer, h, m);
+		return deliver(c->node, c, NULL, &c->local, &c->peer, h, m);
 	rds_keep_conn(c);
 	if (!is_used)
 		rds_message_free(m);

@@ -12,11 +12,16 @@ from rds_tests.peers import PORT
 CALLED = "recvmsg,sendmsg,recvfrom,sendto,recvmmsg,sendmmsg,close,accept4,epoll_ctl,epoll_wait,futex,getsockopt,ioctl,shutdown"
 
 
+def kill_at(pid, call):
+    """Has a process killed at its n-th call. Returns the one that does it, which ends with that."""
+    return subprocess.Popen([STRACE, "-qq", "-f", "-o", "/dev/null", "-p", str(pid), "-e", f"trace={CALLED}",
+                             "-e", f"inject={CALLED}:signal=KILL:when={call}"], stderr=subprocess.DEVNULL)
+
+
 def killed_owner(of, before, call=0):
     """Kills the owner of the connections of a host, at once or as it makes its n-th call; returns the process that has taken over."""
     if call:
-        subprocess.Popen([STRACE, "-qq", "-f", "-o", "/dev/null", "-p", str(before), "-e", f"trace={CALLED}",
-                          "-e", f"inject={CALLED}:signal=KILL:when={call}"], stderr=subprocess.DEVNULL)
+        kill_at(before, call)
     else:
         os.kill(before, signal.SIGKILL)
     until("nothing takes over", lambda: [pid for pid in carriers(of) if pid != before])
@@ -56,8 +61,13 @@ def waiting_octets(of):
 
 
 def carrier_pid(of="self"):
-    until("there is no owner, or several", lambda: len(carriers(of)) == 1) # a new standby has its owner's name for a moment
-    return carriers(of)[0]
+    found = []
+
+    def is_one(): # a new standby has its owner's name for a moment
+        found[:] = carriers(of)
+        return len(found) == 1
+    until("there is no owner, or several", is_one)
+    return found[0]
 
 
 def dead(pid):

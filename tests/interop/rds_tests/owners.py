@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from rds_tests.carriers import carrier_pid, carriers, is_held, killed_owner, killed_standby, waiting_octets
+from rds_tests.carriers import carrier_pid, carriers, is_held, kill_at, killed_owner, killed_standby, waiting_octets
 from rds_tests.common import (
     CONNECTED, INFO_CONNECTIONS, INFO_COUNTERS, INFO_RETRANS, INFO_SEND, LIMIT, SOL_RDS, STRACE, TIOCOUTQ, TRANSPORT, info, octets, rds,
     refuses, until)
@@ -107,6 +107,25 @@ def test_quiet_owner_dies():
         end.stdin.flush()
         assert s.recvfrom(100) == (b"an answer", (there, 4000)) and not end.wait(LIMIT)
     holder.communicate()
+
+
+def test_local_owner_dies():
+    """The owner is killed at its n-th call, while messages go from socket to socket of this host: each arrives once."""
+    if not STRACE:
+        print("there is no strace: owners are killed at no chosen call")
+        return
+    s, t, count = rds(OURS, 4000), rds(OURS, 4001), 0
+    for n in range(1, 13):
+        owner = carrier_pid()
+        tracer = kill_at(owner, n)
+        until("strace does not attach", lambda: owner not in carriers() or "\nTracerPid:\t0\n" not in open(f"/proc/{owner}/status").read())
+        while carrier_pid() == owner: # each message has calls of its own
+            s.sendto(octets(count, 100), (OURS, 4001))
+            assert t.recv(1000) == octets(count, 100), (n, count)
+            count += 1
+        tracer.wait()
+        s.sendto(b"last", (OURS, 4001))
+        assert t.recv(1000) == b"last", n
 
 
 def test_operations_end():
