@@ -98,7 +98,7 @@ static void cross_client(struct ends *e)
 	cross(sdp_ends_dial(e), 2, 1);
 }
 
-/* The client takes a SinkAvail back, and gets what was sent meanwhile by Data. */
+/* The client takes a SinkAvail back, and gets the octets that were sent meanwhile, by Data. */
 static void take_back_server(struct ends *e)
 {
 	struct sdp_conn *c = sdp_ends_serve_good(e);

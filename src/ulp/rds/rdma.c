@@ -383,7 +383,7 @@ static void leave(struct rds_conn *c)
 	lose(rds_rdma_of(c));
 }
 
-/* The connection is made anew: what is kept of it is that the peer may have it. */
+/* The next owner makes the connection anew; its record says that the peer may have it. */
 static void keep(const struct rds_conn *c, struct rds_conn_state *state)
 {
 	const struct rds_rdma *r = rds_rdma_of(c);

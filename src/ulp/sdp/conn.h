@@ -135,7 +135,8 @@ bool sdp_received_end(const struct sdp_conn *c);
 /*
  * Moves the stream to another owner (suspend.h), who listens at this port in the port space of SDP, and accepts there: sends what has been
  * given, and no more. True of sdp_is_moved(): the peer is about to connect there. Octets that have come until then are taken here, by
- * sdp_received(); then comes sdp_conn_close(). A stream whose directions have both ended is over instead. The other end of a move has nothing to do; its descriptors for sdp_conn_fds() stay.
+ * sdp_received(); then comes sdp_conn_close(). A stream whose directions
+ * have both ended is over instead. The other end of a move has nothing to do; its descriptors for sdp_conn_fds() stay.
  */
 void sdp_suspend(struct sdp_conn *c, uint16_t port);
 bool sdp_is_moved(const struct sdp_conn *c);

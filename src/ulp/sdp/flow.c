@@ -45,7 +45,7 @@ void sdp_flow_posted(struct sdp_flow *f, uint32_t nr)
 	f->posted += nr;
 }
 
-/* Less than half of what is posted is known to the peer, or fewer than it needs. An update itself uses one receive of the peer. */
+/* The peer knows of less than half of the posted receives, or of fewer than an answer needs. An update itself uses one receive of the peer. */
 bool sdp_flow_owes_update(const struct sdp_flow *f)
 {
 	return f->told < f->posted - f->told || (f->is_short && f->told < f->posted);

@@ -42,7 +42,7 @@ int sdp_qp_make(struct sdp_conn *c)
 }
 
 /*
- * What it left in the completion queue is of messages that nothing waits for. An answer that has been owed since SuspCommAck (the last
+ * Completions that it left are of messages that nothing waits for. An answer that has been owed since SuspCommAck (the last
  * octets taken, and so the last short receive posted again) is to a message of that connection: the next one has no such question.
  */
 void sdp_qp_leave(struct sdp_conn *c, struct rdma_cm_id *id)

@@ -93,7 +93,7 @@ static int reach_or_start(void)
 	return r;
 }
 
-/* The answer stays there while there is no memory to receive it: what is asked for may have been done. */
+/* The answer stays in the socket while no memory is free to receive it: the carrier may have executed the request. */
 static ssize_t take_answer(int sock, struct rds_answer *ret, int *ret_fd, int *ret_flags)
 {
 	struct iovec in = { ret, sizeof(*ret) };

@@ -11,8 +11,8 @@
 
 /*
  * Sends a request, with a descriptor unless it is -1, and waits for the answer; its descriptor goes to *ret_fd unless that
- * is NULL. Returns the answer's error, or a negative errno of its own: there is no carrier, or what is asked for cannot be had; the same request may
- * be made again.
+ * is NULL. Returns the answer's error, or a negative errno of its own: no carrier runs, or this process lacks memory or a
+ * descriptor; the same request may be made again.
  */
 int rds_ask(struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd);
 
