@@ -9,6 +9,7 @@
 #include "nth.h"
 
 #include "ulp/listen.h"
+#include "ulp/rds/listener.h"
 #include "ulp/rds/node.h"
 #include "ulp/rds/renew.h"
 #include "ulp/rds/serve.h"
@@ -102,6 +103,20 @@ int __wrap_rds_takeover(struct rds_node *n)
 {
 	arm("takeover");
 	return __real_rds_takeover(n);
+}
+
+/* The listeners alone. */
+WRAPS(int, rds_listener_open, struct rds_node *n, const struct rsp_addr *addr)
+int __wrap_rds_listener_open(struct rds_node *n, const struct rsp_addr *addr)
+{
+	bool was_armed = is_armed;
+	int r;
+
+	arm("listener");
+	r = __real_rds_listener_open(n, addr);
+	if (!was_armed && is_armed)
+		nth_disarm();
+	return r;
 }
 
 WRAPS(void, rds_renew_begin, struct rds_node *n)

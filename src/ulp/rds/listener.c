@@ -96,13 +96,11 @@ static void listener_ready(struct rds_watch *w, uint32_t events)
 	rds_tcp_accept(h->node, w->fd, &h->addr);
 }
 
-/* A peer that is taken over TCP may ask over RDMA, too: that listener is there first. */
-static int open_at(struct rds_listener *h)
+/* A peer that is taken over TCP may ask over RDMA, too: that listener is there first. fd: the descriptor, or a negative errno. */
+static int open_at(struct rds_listener *h, int fd)
 {
-	int fd = rds_standby_take(RDS_STANDBY_LISTENER, 0, &h->addr), e;
+	int e;
 
-	if (fd < 0)
-		fd = rds_tcp_bind(&h->addr);
 	h->watch = (struct rds_watch){ fd < 0 ? -1 : fd, EPOLLIN, listener_ready };
 	if (fd < 0)
 		return fd;
@@ -117,17 +115,34 @@ static int open_at(struct rds_listener *h)
 	return e ? e : rds_tcp_listen(fd);
 }
 
+/* What peers have sent waits at the descriptor of the owner before, in connections that have not been accepted: the next attempt needs it. */
+static void give_up(struct rds_listener *h, bool was_left)
+{
+	rds_watch_forget(&h->node->loop, &h->rdma_watch);
+	if (h->rdma)
+		ulp_listener_close(h->rdma);
+	if (was_left) {
+		rds_watch_forget(&h->node->loop, &h->watch);
+		rds_standby_leave(RDS_STANDBY_LISTENER, 0, &h->addr);
+	} else {
+		rds_standby_keep(RDS_STANDBY_LISTENER, 0, &h->addr, -1);
+		rds_watch_close(&h->node->loop, &h->watch);
+	}
+	free(h);
+}
+
 int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr)
 {
 	struct rds_listener *h = rds_listener_find(n, addr) ? NULL : calloc(1, sizeof(*h));
 	char text[RDS_ADDR_TEXT];
-	int r;
+	int left, r;
 
 	if (!h)
 		return rds_listener_find(n, addr) ? 0 : -ENOMEM;
 	*h = (struct rds_listener){ .node = n, .addr = *addr, .map = rds_map_make(n->maps, addr), .rdma_watch.fd = -1 };
 	h->addr.port = 0;
-	r = open_at(h);
+	left = rds_standby_take(RDS_STANDBY_LISTENER, 0, &h->addr);
+	r = open_at(h, left < 0 ? rds_tcp_bind(&h->addr) : left);
 	if (!r) {
 		ut_list_add_tail(&n->listeners, &h->node_entry);
 		return 0;
@@ -135,11 +150,6 @@ int rds_listener_open(struct rds_node *n, const struct rsp_addr *addr)
 	if (r == -EADDRINUSE)
 		rds_say("RDS address %s: TCP port %u is taken: no socket can be bound there; use another address, as each user "
 			"and Linux's rds_tcp need one of their own", rds_addr_text(text, addr), WIRE_RDS_TCP_PORT);
-	rds_standby_keep(RDS_STANDBY_LISTENER, 0, &h->addr, -1);
-	rds_watch_forget(&n->loop, &h->rdma_watch);
-	if (h->rdma)
-		ulp_listener_close(h->rdma);
-	rds_watch_close(&n->loop, &h->watch);
-	free(h);
+	give_up(h, left >= 0);
 	return r;
 }

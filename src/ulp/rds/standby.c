@@ -180,6 +180,15 @@ int rds_standby_take(enum rds_standby_kind kind, uint64_t key, const struct rsp_
 	return k->fd;
 }
 
+void rds_standby_leave(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr)
+{
+	struct order o = order_of(KEEP, kind, key, addr);
+	struct kept *k = find(&o, false);
+
+	if (k)
+		k->waits = true;
+}
+
 void rds_standby_close_rest(void)
 {
 	int fd;

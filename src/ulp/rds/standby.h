@@ -45,6 +45,8 @@ int rds_standby_fd(void);
 int rds_standby_keep(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr, int fd);
 /* The descriptor that the dead owner has left, which is the caller's then; or -1. The standby of the caller has a copy. */
 int rds_standby_take(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr);
+/* Gives back what rds_standby_take() gave: the descriptor stays open here and in the standby, and can be taken again, also by the next owner. */
+void rds_standby_leave(enum rds_standby_kind kind, uint64_t key, const struct rsp_addr *addr);
 /* Closes those that nothing has taken, here and in the standby. */
 void rds_standby_close_rest(void);
 

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import re
 import select
@@ -14,10 +15,11 @@ import sys
 import tempfile
 import time
 
+from rds_tests import peers
 from rds_tests.carriers import carrier_pid, carriers, end_carriers, killed_standby, sockets
 from rds_tests.common import (
-    GET_MR, INFO_CONNECTIONS, INFO_RETRANS, INFO_SEND, INFO_SOCKETS, LIMIT, PR_SET_CHILD_SUBREAPER, RUNNER, SOL_RDS, TRANSPORT, call_info,
-    info, octets, until)
+    GET_MR, INFO_CONNECTIONS, INFO_RETRANS, INFO_SEND, INFO_SOCKETS, LIMIT, PR_SET_CHILD_SUBREAPER, RUNNER, SOL_RDS, TIOCOUTQ, TRANSPORT,
+    call_info, info, octets, rds, until)
 from rds_tests.hosts import END, far_end, far_host
 
 ECHO = r"""
@@ -51,14 +53,18 @@ def long_failures():
             assert ends[0].stdout.readline() == b"ready\n"
             if over == "0":
                 ends.append(far_end(far, run, "lend", f"10.{net}.0.2"))
-            os.symlink(os.environ["RDS_FAILING"], f"{own}/dapple-rds")
-            os.symlink(os.environ["RDS_PRELOAD"], f"{own}/librds-preload.so")
-            env = dict(os.environ, LD_PRELOAD=f"{own}/librds-preload.so", RDS_NTH=f"{own}/nth")
-            subprocess.run([sys.executable, RUNNER, "inside-failures", f"10.{net}.0.{near}", f"10.{net}.0.2", over], env=env, check=True)
+            with_failing_carrier(own, "inside-failures", f"10.{net}.0.{near}", f"10.{net}.0.2", over)
             for e in ends:
                 e.kill()
                 e.wait()
         holder.communicate()
+
+
+def with_failing_carrier(own, *words):
+    """Runs this script once more, with a carrier whose calls can be made to fail (tests/ulp/rds_carrier.c)."""
+    os.symlink(os.environ["RDS_FAILING"], f"{own}/dapple-rds")
+    os.symlink(os.environ["RDS_PRELOAD"], f"{own}/librds-preload.so")
+    subprocess.run([sys.executable, RUNNER, *words], env=dict(os.environ, LD_PRELOAD=f"{own}/librds-preload.so", RDS_NTH=f"{own}/nth"), check=True)
 
 
 def in_failures(here, there, over):
@@ -140,6 +146,53 @@ def watched(pid):
         with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/fdinfo/{fd}") as f:
             found |= {f"socket:[{int(ino, 16)}]" for ino in re.findall(r"^tfd:.* ino:([0-9a-f]+)", f.read(), re.M)}
     return found
+
+
+def long_backlog():
+    """
+    The n-th call by which a standby that takes over opens its listener fails: a connection that has not been accepted, and the message that
+    TCP has acknowledged on it, are there for the next owner.
+    """
+    holder, _ = far_host(97)
+    with tempfile.TemporaryDirectory() as own:
+        with_failing_carrier(own, "inside-backlog", "10.97.0.1", "10.97.0.9")
+    holder.communicate()
+
+
+def in_backlog(low, here):
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    subprocess.run(["ip", "addr", "add", f"{here}/24", "dev", "near97"], check=True)
+    peers.OURS = here
+    names, n = [], 0
+    while len(names) == n: # until no call fails
+        n += 1
+        names += unaccepted(peers.Peer(low), here, n)
+    print(f"n below {n}:", *names, flush=True)
+    assert "epoll_ctl" in names and "rdma_listen" in names, names
+
+
+def unaccepted(p, here, n):
+    """The life of a carrier. Returns the name of the call that has failed, or none."""
+    s = rds(here, 4000)
+    owner = carrier_pid()
+    until("there is no standby", lambda: len(carriers(name="rds-standby")) == 1)
+    os.kill(owner, signal.SIGSTOP)
+    p.connect()
+    p.send_map()
+    p.send(1, 7, 4000, octets(n, 100))
+    until("TCP does not acknowledge", lambda: not struct.unpack("=i", fcntl.ioctl(p.tcp, TIOCOUTQ, bytes(4)))[0])
+    plan_failure("listener", n, 1)
+    os.kill(owner, signal.SIGKILL)
+    try:
+        assert s.recvfrom(1000) == (octets(n, 100), (p.addr, 7))
+    finally:
+        path = os.environ["RDS_NTH"] + ".failed"
+        failed = [open(path).read()] if os.path.exists(path) else []
+        print(f"call {n}: {failed}", flush=True)
+    s.close()
+    p.close()
+    end_carriers()
+    return failed
 
 
 life_ports = [5000]
