@@ -4,6 +4,7 @@
  * streams, ends in order and out of it. Peers that break the protocol are in sdp_hostile.c.
  */
 #include "sdp_octets.h"
+#include "sdp_rows.h"
 
 #include "ulp/sdp/stream.h"
 
@@ -285,22 +286,27 @@ static void refused_client(struct ends *e)
 	mark(e);
 }
 
-int main(void)
+static void killed(const char *name)
 {
-	conf = sdp_conf_default;
-	for (int family = AF_INET; ; family = AF_INET6) {
-		ends_run("octets by Data", family, data_server, data_client);
-		ends_run("octets by SrcAvail", family, advert_server, advert_client);
-		if (family == AF_INET6)
-			break;
-	}
-	ends_run("both ways at once", AF_INET, both_server, both_client);
-	ends_run("one direction ends first", AF_INET, half_server, half_client);
-	ends_run("urgent octets", AF_INET, urgent_server, urgent_client);
-	ends_run("blocking streams", AF_INET, stream_server, stream_client);
-	ends_run("a stream that is reset", AF_INET, stream_reset_server, stream_reset_client);
-	ends_run("a connection that is aborted", AF_INET, reset_server, abort_client);
-	ends_run_killed("a peer that is killed", AF_INET, killed_server, killed_client);
-	ends_run("no listener", AF_INET, refused_server, refused_client);
-	return 0;
+	ends_run_killed(name, AF_INET, killed_server, killed_client);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct sdp_row rows[] = {
+		{ "octets by Data", AF_INET, data_server, data_client },
+		{ "octets by SrcAvail", AF_INET, advert_server, advert_client },
+		{ "octets by Data", AF_INET6, data_server, data_client },
+		{ "octets by SrcAvail", AF_INET6, advert_server, advert_client },
+		{ "both ways at once", AF_INET, both_server, both_client },
+		{ "one direction ends first", AF_INET, half_server, half_client },
+		{ "urgent octets", AF_INET, urgent_server, urgent_client },
+		{ "blocking streams", AF_INET, stream_server, stream_client },
+		{ "a stream that is reset", AF_INET, stream_reset_server, stream_reset_client },
+		{ "a connection that is aborted", AF_INET, reset_server, abort_client },
+		{ "a peer that is killed", .run = killed },
+		{ "no listener", AF_INET, refused_server, refused_client },
+	};
+
+	return SDP_RUN_ROWS(rows, argc, argv);
 }

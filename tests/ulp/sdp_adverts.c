@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Advertisements of SDP at both ends: SinkAvail, several SrcAvails, those that cross, are discarded, cancelled or taken back. */
 #include "sdp_octets.h"
+#include "sdp_rows.h"
 
 #include "ulp/sdp/advert.h"
 
@@ -238,12 +239,12 @@ static void cancel_client(struct ends *e)
 #define CANCEL_TRIES 8
 
 /* The answer to a cancellation that comes first is SendSm. */
-static void cancel(void)
+static void cancel(const char *name)
 {
 	asked_for_data = mmap(NULL, sizeof(*asked_for_data), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(asked_for_data != MAP_FAILED);
 	for (int i = 0; i < CANCEL_TRIES && !*asked_for_data; i++)
-		ends_run("SrcAvailCancel", AF_INET, cancel_server, cancel_client);
+		ends_run(name, AF_INET, cancel_server, cancel_client);
 	CHECK(*asked_for_data);
 }
 
@@ -357,12 +358,12 @@ static void stopped_client(struct ends *e)
 	finish(c);
 }
 
-static void stopped(void)
+static void stopped(const char *name)
 {
 	taken_back = mmap(NULL, sizeof(*taken_back), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(taken_back != MAP_FAILED);
 	for (int i = 0; i < CANCEL_TRIES && !*taken_back; i++)
-		ends_run("an advertisement that is taken back", AF_INET, stopped_server, stopped_client);
+		ends_run(name, AF_INET, stopped_server, stopped_client);
 	CHECK(*taken_back);
 }
 
@@ -464,18 +465,20 @@ static void full_client(struct ends *e)
 	finish(c);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	conf = sdp_conf_default;
-	ends_run("octets by SinkAvail", AF_INET, sink_server, sink_client);
-	ends_run("advertisements that cross", AF_INET, cross_server, cross_client);
-	ends_run("SinkAvailCancel", AF_INET, take_back_server, take_back_client);
-	ends_run("an urgent octet and an end discard SinkAvail", AF_INET, discard_server, discard_client);
-	cancel();
-	ends_run("several SrcAvails", AF_INET, several_server, several_client);
-	ends_run("several SrcAvails are cancelled", AF_INET, several_server, several_cancel_client);
-	stopped();
-	ends_run("octets by Reads to the program's memory", AF_INET, reads_server, reads_client);
-	ends_run("answers to a program that does not receive", AF_INET, full_server, full_client);
-	return 0;
+	static const struct sdp_row rows[] = {
+		{ "octets by SinkAvail", AF_INET, sink_server, sink_client },
+		{ "advertisements that cross", AF_INET, cross_server, cross_client },
+		{ "SinkAvailCancel", AF_INET, take_back_server, take_back_client },
+		{ "an urgent octet and an end discard SinkAvail", AF_INET, discard_server, discard_client },
+		{ "SrcAvailCancel", .run = cancel },
+		{ "several SrcAvails", AF_INET, several_server, several_client },
+		{ "several SrcAvails are cancelled", AF_INET, several_server, several_cancel_client },
+		{ "an advertisement that is taken back", .run = stopped },
+		{ "octets by Reads to the program's memory", AF_INET, reads_server, reads_client },
+		{ "answers to a program that does not receive", AF_INET, full_server, full_client },
+	};
+
+	return SDP_RUN_ROWS(rows, argc, argv);
 }

@@ -2,6 +2,7 @@
 /* Streams of SDP that move, with a peer that keeps an order: what crosses with SuspComm and with its answer, and what follows them. */
 #include "sdp_octets.h"
 #include "sdp_raw.h"
+#include "sdp_rows.h"
 
 #include "ulp/sdp/stream.h"
 
@@ -317,17 +318,19 @@ static void slots_client(struct ends *e)
 	raw_close();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	conf = sdp_conf_default;
-	ends_run("SinkAvails are void", AF_INET, void_sink_server, void_sink_client);
-	ends_run("SrcAvails are void", AF_INET, void_source_server, void_source_client);
-	ends_run("SuspComms cross", AF_INET, crossed_server, crossed_client);
-	ends_run("a move behind both ends", AF_INET, late_move_server, late_move_client);
-	ends_run("no move behind both ends", AF_INET, no_move_server, no_move_client);
-	ends_run("a call sends into a move", AF_INET, unseen_server, unseen_client);
-	ends_run("memory comes back in a move", AF_INET, polling_server, polling_client);
-	ends_run("octets behind SuspCommAck", AF_INET, behind_server, behind_client);
-	ends_run("fewer advertisements behind a move", AF_INET, slots_server, slots_client);
-	return 0;
+	static const struct sdp_row rows[] = {
+		{ "SinkAvails are void", AF_INET, void_sink_server, void_sink_client },
+		{ "SrcAvails are void", AF_INET, void_source_server, void_source_client },
+		{ "SuspComms cross", AF_INET, crossed_server, crossed_client },
+		{ "a move behind both ends", AF_INET, late_move_server, late_move_client },
+		{ "no move behind both ends", AF_INET, no_move_server, no_move_client },
+		{ "a call sends into a move", AF_INET, unseen_server, unseen_client },
+		{ "memory comes back in a move", AF_INET, polling_server, polling_client },
+		{ "octets behind SuspCommAck", AF_INET, behind_server, behind_client },
+		{ "fewer advertisements behind a move", AF_INET, slots_server, slots_client },
+	};
+
+	return SDP_RUN_ROWS(rows, argc, argv);
 }

@@ -2,6 +2,7 @@
 /* Peers that break SDP, of which each octet is written by hand: the connection ends by the rule that was broken, and no other does. */
 #include "sdp_octets.h"
 #include "sdp_raw.h"
+#include "sdp_rows.h"
 
 #include "ulp/sdp/advert.h"
 
@@ -297,22 +298,39 @@ static void bad_hello_client(struct ends *e)
 	CHECK(!rdma_destroy_id(raw.id));
 }
 
-int main(void)
+static void wrong_rows(const char *name)
 {
-	conf = sdp_conf_default;
 	for (wrong = wrongs; wrong < wrongs + sizeof(wrongs) / sizeof(wrongs[0]); wrong++)
 		ends_run(wrong->rule, AF_INET, wrong_server, wrong_client);
+}
+
+static void wrong_sink_rows(const char *name)
+{
 	for (wrong_sink = wrong_sinks; wrong_sink < wrong_sinks + sizeof(wrong_sinks) / sizeof(wrong_sinks[0]); wrong_sink++)
 		ends_run(wrong_sink->rule, AF_INET, wrong_sink_server, wrong_sink_client);
-	ends_run("sizes of receives", AF_INET, sizes_server, sizes_client);
-	for (uint32_t i = 0; i < 4; i++) {
-		static const uint32_t answers[] = { 0, 1, 1024, UINT32_MAX };
+}
 
-		answer = &answers[i];
-		ends_run("answers to ChRcvBuf", AF_INET, answer_server, answer_client);
+static void answers(const char *name)
+{
+	static const uint32_t sizes[] = { 0, 1, 1024, UINT32_MAX };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		answer = &sizes[i];
+		ends_run(name, AF_INET, answer_server, answer_client);
 	}
-	ends_run("a move to nowhere", AF_INET, nowhere_server, nowhere_client);
-	ends_run("answers without credits", AF_INET, flood_server, flood_client);
-	ends_run("a Hello that is refused", AF_INET, bad_hello_server, bad_hello_client);
-	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct sdp_row rows[] = {
+		{ "messages that break a rule", .run = wrong_rows },
+		{ "SinkAvails that break a rule", .run = wrong_sink_rows },
+		{ "sizes of receives", AF_INET, sizes_server, sizes_client },
+		{ "answers to ChRcvBuf", .run = answers },
+		{ "a move to nowhere", AF_INET, nowhere_server, nowhere_client },
+		{ "answers without credits", AF_INET, flood_server, flood_client },
+		{ "a Hello that is refused", AF_INET, bad_hello_server, bad_hello_client },
+	};
+
+	return SDP_RUN_ROWS(rows, argc, argv);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Receives of SDP that grow by the peer's wish (ChRcvBuf), at both ends. */
 #include "sdp_octets.h"
+#include "sdp_rows.h"
 
 /* Octets by Data alone, filled messages; the size to which the peer's receives have grown meanwhile. */
 static void much_data(struct sdp_conn *c, uint64_t wanted)
@@ -60,11 +61,13 @@ static void enough_client(struct ends *e)
 	finish(c);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	conf = sdp_conf_default;
-	ends_run("longer receives", AF_INET, longer_server, longer_client);
-	ends_run("receives that stay as they are", AF_INET, same_server, same_client);
-	ends_run("longer receives are not asked for", AF_INET, enough_server, enough_client);
-	return 0;
+	static const struct sdp_row rows[] = {
+		{ "longer receives", AF_INET, longer_server, longer_client },
+		{ "receives that stay as they are", AF_INET, same_server, same_client },
+		{ "longer receives are not asked for", AF_INET, enough_server, enough_client },
+	};
+
+	return SDP_RUN_ROWS(rows, argc, argv);
 }

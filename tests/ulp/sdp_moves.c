@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Streams of SDP that move to other connections (SuspComm), at both ends. */
 #include "sdp_octets.h"
+#include "sdp_rows.h"
 
 #define MOVED (6 << 20)           /* several times what may be under way when a move begins */
 #define DEPTH 16                  /* by Data, for that */
@@ -271,16 +272,18 @@ static void ended_client(struct ends *e)
 	finish(c);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	conf = sdp_conf_default;
-	ends_run("the server's end moves", AF_INET, moving_server, moved_client);
-	ends_run("the server's end moves, IPv6", AF_INET6, moving_server, moved_client);
-	ends_run("the client's end moves", AF_INET, moved_server, moving_client);
-	ends_run("a move overtakes the answer to ChRcvBuf", AF_INET, late_server, late_client);
-	ends_run("both ends move", AF_INET, both_server, both_client);
-	ends_run("longer messages behind a move", AF_INET, long_server, long_client);
-	ends_run("octets that two moves pass", AF_INET, held_server, held_client);
-	ends_run("an end that is sent again", AF_INET, ended_server, ended_client);
-	return 0;
+	static const struct sdp_row rows[] = {
+		{ "the server's end moves", AF_INET, moving_server, moved_client },
+		{ "the server's end moves, IPv6", AF_INET6, moving_server, moved_client },
+		{ "the client's end moves", AF_INET, moved_server, moving_client },
+		{ "a move overtakes the answer to ChRcvBuf", AF_INET, late_server, late_client },
+		{ "both ends move", AF_INET, both_server, both_client },
+		{ "longer messages behind a move", AF_INET, long_server, long_client },
+		{ "octets that two moves pass", AF_INET, held_server, held_client },
+		{ "an end that is sent again", AF_INET, ended_server, ended_client },
+	};
+
+	return SDP_RUN_ROWS(rows, argc, argv);
 }
