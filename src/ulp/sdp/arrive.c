@@ -28,7 +28,7 @@ static int take_payload(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
 {
 	if (!m->payload_len)
 		return sdp_post_receive(c, i);
-	if (c->end_got)
+	if (c->in_end)
 		return sdp_fail_rule(c, SDP_AFTER_DISCONN);
 	if (c->sink.nr)
 		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
@@ -41,8 +41,7 @@ static int take_disconn(struct sdp_conn *c)
 {
 	if (c->sink.nr)
 		return sdp_fail_rule(c, SDP_DATA_IN_ADVERT);
-	c->end_by_us = c->end_sent;
-	c->end_got = c->end_here = true;
+	c->in_end = c->out_end == SDP_OUT_END_SENT ? SDP_IN_END_CAME_LAST : SDP_IN_END_CAME;
 	sdp_sink_end(c);
 	return 0;
 }
@@ -57,7 +56,7 @@ static int take_mode(struct sdp_conn *c, const struct sdp_msg *m)
 static int take_src_avail(struct sdp_conn *c, const struct sdp_msg *m, uint32_t i)
 {
 	bool crossed;
-	enum sdp_verdict v = c->end_got ? SDP_AFTER_DISCONN : sdp_in_src_avail(&c->in, m, c->sink.nr, c->out.nr, &crossed);
+	enum sdp_verdict v = c->in_end ? SDP_AFTER_DISCONN : sdp_in_src_avail(&c->in, m, c->sink.nr, c->out.nr, &crossed);
 	int r;
 
 	if (v)

@@ -30,17 +30,18 @@ static int take_ack(struct sdp_conn *c, const struct rdma_cm_event *ev)
 static int take_event(struct ulp_conn *u, const struct rdma_cm_event *ev)
 {
 	struct sdp_conn *c = (struct sdp_conn *)u;
+	bool stood;
 
 	if (ulp_is_step(ev))
 		return 0;
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		c->established = true;
+		c->standing = SDP_ESTABLISHED;
 		return c->active ? take_ack(c, ev) : 0;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		c->disconnected = true;
-		return c->established ? 0
-			: ulp_end(u, ECONNRESET, "the peer ends the connection before it stands");
+		stood = c->standing != SDP_CONNECTING;
+		sdp_disconnected(c);
+		return stood ? 0 : ulp_end(u, ECONNRESET, "the peer ends the connection before it stands");
 	default:
 		return ulp_unexpected(u, ev, ENETUNREACH);
 	}

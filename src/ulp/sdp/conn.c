@@ -87,7 +87,7 @@ struct sdp_conn *sdp_accept(struct rdma_cm_id *id, const void *data, size_t len,
 
 void sdp_conn_close(struct sdp_conn *c)
 {
-	if (c->established && !c->disconnected)
+	if (c->standing == SDP_ESTABLISHED || c->standing == SDP_LEAVING)
 		sdp_abort(c);
 	ulp_destroy_qp(&c->rdma);
 	sdp_stage_close(&c->source.stage);
@@ -201,9 +201,9 @@ static int send_end(struct sdp_conn *c)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_DISCONN };
 
-	if (!c->end_wanted || c->end_sent || c->suspend.state || sdp_source_is_busy(c) || !sdp_may_post(c, SDP_FOR_CONTROL))
+	if (c->out_end != SDP_OUT_END_WANTED || c->suspend.state || sdp_source_is_busy(c) || !sdp_may_post(c, SDP_FOR_CONTROL))
 		return 0;
-	c->end_sent = true;
+	c->out_end = SDP_OUT_END_SENT;
 	return sdp_post(c, &m);
 }
 
@@ -211,7 +211,7 @@ static int send_update(struct sdp_conn *c)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_DATA };
 
-	if (!sdp_flow_owes_update(&c->flow) || !sdp_may_post(c, SDP_FOR_UPDATE) || (c->end_sent && c->end_here))
+	if (!sdp_flow_owes_update(&c->flow) || !sdp_may_post(c, SDP_FOR_UPDATE) || sdp_both_ended(c))
 		return 0;
 	c->counts.updates++;
 	return sdp_post(c, &m);
@@ -222,16 +222,15 @@ static int finish(struct sdp_conn *c)
 {
 	int64_t now;
 
-	if (!c->end_sent || !(c->end_here || c->goes) || c->under_way || c->disconnected)
+	if (c->out_end != SDP_OUT_END_SENT || !(sdp_end_is_here(c) || c->goes) || c->under_way || sdp_is_disconnected(c))
 		return 0;
 	now = ulp_now_ms();
-	if (!c->end_until || (c->goes && !c->leaves))
-		c->end_until = now + (c->end_by_us || c->goes ? 0 : SDP_END_MS);
+	if (!c->end_until || (c->goes && !sdp_has_left(c)))
+		c->end_until = now + (c->in_end == SDP_IN_END_CAME_LAST || c->goes ? 0 : SDP_END_MS);
 	if (now < c->end_until)
 		return 0;
 	rdma_disconnect(c->rdma.id);
-	c->leaves = true;
-	c->end_by_us = false;
+	c->standing = SDP_LEAVING;
 	c->end_until = now + SDP_END_MS;
 	return 0;
 }
@@ -278,7 +277,7 @@ int sdp_conn_poll(struct sdp_conn *c)
 {
 	int any = c->rdma.error ? -c->rdma.error : poll_queue(c), r = 0;
 
-	if (any > 0 || (!any && c->touched && !c->disconnected)) {
+	if (any > 0 || (!any && c->touched && !sdp_is_disconnected(c))) {
 		c->touched = false;
 		r = send_due(c);
 	}
@@ -292,9 +291,9 @@ int sdp_conn_progress(struct sdp_conn *c)
 	/* What came before the end of the connection is in the completion queue. */
 	if (!r)
 		r = drain(c);
-	if (!r && c->disconnected && !sdp_is_over(c))
+	if (!r && sdp_is_disconnected(c) && !sdp_is_over(c))
 		r = sdp_suspend_disconnected(c);
-	if (r || c->disconnected)
+	if (r || sdp_is_disconnected(c))
 		return r;
 	c->hurry = true;
 	r = send_due(c);
@@ -326,7 +325,7 @@ uint8_t *sdp_send_room(struct sdp_conn *c, bool large, size_t *ret_len)
 	/* Answers that are owed go first. */
 	c->hurry = c->nr_owed != 0;
 	c->touched |= c->hurry;
-	if (c->end_wanted || c->disconnected || c->suspend.state || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
+	if (c->out_end || sdp_is_disconnected(c) || c->suspend.state || c->nr_owed || !sdp_may_post(c, SDP_FOR_DATA))
 		return NULL;
 	room = large && c->conf.advertise ? sdp_source_room(c, ret_len) : NULL;
 	if (room)
@@ -352,7 +351,7 @@ int sdp_send(struct sdp_conn *c, const uint8_t *room, size_t len, bool oob)
 
 bool sdp_send_may_begin(const struct sdp_conn *c)
 {
-	return !c->end_wanted && !c->disconnected && !c->suspend.state && !c->nr_owed && sdp_source_may_begin(c);
+	return !c->out_end && !sdp_is_disconnected(c) && !c->suspend.state && !c->nr_owed && sdp_source_may_begin(c);
 }
 
 bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr)
@@ -386,7 +385,9 @@ bool sdp_send_is_busy(const struct sdp_conn *c)
 
 void sdp_send_end(struct sdp_conn *c)
 {
-	c->end_wanted = c->touched = true;
+	if (c->out_end == SDP_OUT_OPEN)
+		c->out_end = SDP_OUT_END_WANTED;
+	c->touched = true;
 }
 
 const uint8_t *sdp_received(const struct sdp_conn *c, size_t *ret_len, bool *ret_oob)
@@ -420,7 +421,7 @@ void sdp_received_take(struct sdp_conn *c, size_t len)
 void sdp_want(struct sdp_conn *c, uint8_t *at, uint32_t len, const struct ibv_mr *mr)
 {
 	c->wants = c->touched = true;
-	if (!c->end_got && !c->disconnected && !c->suspend.own)
+	if (!c->in_end && !sdp_is_disconnected(c) && !c->suspend.own)
 		c->want = (struct sdp_want){ .at = at, .len = len, .mr = mr };
 }
 
@@ -448,14 +449,15 @@ struct ibv_pd *sdp_conn_domain(const struct sdp_conn *c)
 
 bool sdp_received_end(const struct sdp_conn *c)
 {
-	return c->end_got && !c->nr_items;
+	return c->in_end && !c->nr_items;
 }
 
 /* --- the end --- */
 
 bool sdp_is_over(const struct sdp_conn *c)
 {
-	return c->disconnected && c->end_sent && (c->end_here || (c->goes && c->leaves)) && c->suspend.state != SDP_SUSPEND_ANSWERED;
+	return sdp_is_disconnected(c) && c->out_end == SDP_OUT_END_SENT && (sdp_end_is_here(c) || (c->goes && sdp_has_left(c))) &&
+	       c->suspend.state != SDP_SUSPEND_ANSWERED;
 }
 
 void sdp_leave(struct sdp_conn *c)
@@ -468,14 +470,14 @@ void sdp_abort(struct sdp_conn *c)
 {
 	struct sdp_msg m = { .mid = WIRE_SDP_ABORT_CONN };
 
-	if (c->disconnected)
+	if (sdp_is_disconnected(c))
 		return;
-	if (!c->end_sent && sdp_may_post(c, SDP_FOR_CONTROL))
+	if (c->out_end != SDP_OUT_END_SENT && sdp_may_post(c, SDP_FOR_CONTROL))
 		sdp_post(c, &m);
 	if (c->rdma.id)
 		rdma_disconnect(c->rdma.id);
 	ulp_end(&c->rdma, ECONNABORTED, "the program ends the connection before its octets are taken");
-	c->disconnected = true;
+	sdp_disconnected(c);
 }
 
 const struct sdp_counts *sdp_conn_counts(const struct sdp_conn *c)

@@ -105,7 +105,7 @@ int sdp_longer_progress(struct sdp_conn *c)
 	struct sdp_longer *l = &c->longer;
 	struct sdp_msg m = { .mid = WIRE_SDP_CH_RCV_BUF, .number = c->conf.receive_max };
 
-	if (l->asked || l->filled < FILLED || c->conf.receive_max <= c->send_max || are_advertised(c) || c->end_sent ||
+	if (l->asked || l->filled < FILLED || c->conf.receive_max <= c->send_max || are_advertised(c) || c->out_end == SDP_OUT_END_SENT ||
 	    !sdp_may_post(c, SDP_FOR_CONTROL))
 		return 0;
 	l->asked = m.number;

@@ -54,6 +54,6 @@ void sdp_qp_leave(struct sdp_conn *c, struct rdma_cm_id *id)
 		;
 	rdma_destroy_id(id);
 	c->under_way = c->unsignalled = c->send_next = c->nr_owed = 0;
-	c->sink.answering = c->established = c->disconnected = c->end_here = c->end_by_us = c->leaves = false;
+	c->sink.answering = false;
 	c->flow = (struct sdp_flow){ 0 };
 }

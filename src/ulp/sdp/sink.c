@@ -144,7 +144,7 @@ void sdp_sink_data(struct sdp_conn *c)
 
 int sdp_sink_written(struct sdp_conn *c, const struct sdp_msg *m)
 {
-	enum sdp_verdict v = c->end_got ? SDP_AFTER_DISCONN : sdp_in_written(&c->in, m->number);
+	enum sdp_verdict v = c->in_end ? SDP_AFTER_DISCONN : sdp_in_written(&c->in, m->number);
 
 	if (v)
 		return sdp_fail_rule(c, v);
@@ -175,7 +175,7 @@ void sdp_sink_end(struct sdp_conn *c)
 /* Not in front of an RdmaRdCompl: the peer would take its SrcAvail as not read. */
 static bool may_advertise(const struct sdp_conn *c)
 {
-	return c->want.at && !c->want.back && !c->want.quiet && !c->suspend.state && !c->nr_items && !c->sink.nr && !c->nr_owed && !c->end_got &&
+	return c->want.at && !c->want.back && !c->want.quiet && !c->suspend.state && !c->nr_items && !c->sink.nr && !c->nr_owed && !c->in_end &&
 	       sdp_in_may_advertise(&c->in, c->want.len, sdp_receive_size(c) - WIRE_SDP_BSDH_LEN,
 				    c->source.sent, c->peer_adverts);
 }

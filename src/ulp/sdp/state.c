@@ -8,6 +8,20 @@ int sdp_fail_rule(struct sdp_conn *c, enum sdp_verdict v)
 	return ulp_end(&c->rdma, EPROTO, "the peer broke a rule of SDP: %s", sdp_rules[v]);
 }
 
+void sdp_disconnected(struct sdp_conn *c)
+{
+	c->standing = sdp_has_left(c) ? SDP_LEFT : SDP_LOST;
+}
+
+void sdp_end_again(struct sdp_conn *c)
+{
+	c->standing = SDP_CONNECTING;
+	if (c->out_end == SDP_OUT_END_SENT)
+		c->out_end = SDP_OUT_END_WANTED;
+	if (c->in_end != SDP_IN_OPEN)
+		c->in_end = SDP_IN_END_CAME_BEFORE;
+}
+
 bool sdp_may_post(const struct sdp_conn *c, enum sdp_use use)
 {
 	return !c->rdma.error && c->under_way < c->conf.depth && sdp_flow_may_send(&c->flow, use);

@@ -95,6 +95,20 @@ struct sdp_sink {
 	struct sdp_stage stage;
 };
 
+/*
+ * The end. DisConn ends a direction of the stream, on the connection that it comes by; behind both the end that had sent it first disconnects. A move
+ * (suspend.h) disconnects, too, and the end that stays begins anew.
+ *
+ *   standing  CONNECTING --ESTABLISHED--> ESTABLISHED --this end disconnects--> LEAVING --DISCONNECTED--> LEFT
+ *                                         ESTABLISHED --DISCONNECTED, or this end aborts--> LOST
+ *   out_end   OPEN --the program sends no more--> WANTED --DisConn, behind the last octets--> SENT
+ *   in_end    OPEN --DisConn--> CAME, or CAME_LAST: behind this end's
+ *   moved     standing: CONNECTING; SENT -> WANTED; CAME, CAME_LAST -> CAME_BEFORE --DisConn--> CAME, CAME_LAST
+ */
+enum sdp_standing { SDP_CONNECTING, SDP_ESTABLISHED, SDP_LEAVING, SDP_LEFT, SDP_LOST };
+enum sdp_out_end { SDP_OUT_OPEN, SDP_OUT_END_WANTED, SDP_OUT_END_SENT };
+enum sdp_in_end { SDP_IN_OPEN, SDP_IN_END_CAME_BEFORE, SDP_IN_END_CAME, SDP_IN_END_CAME_LAST };
+
 struct sdp_owed {
 	uint8_t mid;
 	uint32_t number;
@@ -128,11 +142,10 @@ struct sdp_conn {
 	bool touched;                   /* by a call of the program since the last look for what is due */
 	bool wants;                     /* the program has waited in memory of its own */
 	bool hurry;                     /* answers that may leave later leave now */
-	bool established, disconnected;
-	bool end_wanted, end_sent, end_by_us;
-	bool end_got, end_here;         /* DisConn has come: on this connection, or on one that the peer has moved since; on this one */
-	bool leaves;                    /* this end has disconnected */
-	bool goes;                      /* it does so behind its DisConn */
+	enum sdp_standing standing;
+	enum sdp_out_end out_end;
+	enum sdp_in_end in_end;
+	bool goes;                      /* this end disconnects behind its DisConn, without the peer's */
 	struct sdp_counts counts;
 };
 
@@ -142,6 +155,34 @@ static inline uint8_t *sdp_message(const struct sdp_conn *c, uint32_t i)
 	return c->rdma.memory + i * ((size_t)c->conf.receive_size + SDP_APART);
 }
 
+/* DISCONNECTED has come, or this end has aborted the connection. */
+static inline bool sdp_is_disconnected(const struct sdp_conn *c)
+{
+	return c->standing >= SDP_LEFT;
+}
+
+/* This end has disconnected, first or not. */
+static inline bool sdp_has_left(const struct sdp_conn *c)
+{
+	return c->standing == SDP_LEAVING || c->standing == SDP_LEFT;
+}
+
+/* DisConn has come by this connection. */
+static inline bool sdp_end_is_here(const struct sdp_conn *c)
+{
+	return c->in_end >= SDP_IN_END_CAME;
+}
+
+/* Both directions have ended, on this connection. */
+static inline bool sdp_both_ended(const struct sdp_conn *c)
+{
+	return c->out_end == SDP_OUT_END_SENT && sdp_end_is_here(c);
+}
+
+/* The same, from now on. */
+void sdp_disconnected(struct sdp_conn *c);
+/* The stream goes on by another connection, whose peer knows nothing of what was sent by this one. */
+void sdp_end_again(struct sdp_conn *c);
 /* Ends it because of a rule that the peer broke. */
 int sdp_fail_rule(struct sdp_conn *c, enum sdp_verdict v);
 

@@ -18,7 +18,7 @@
 
 void sdp_suspend(struct sdp_conn *c, uint16_t port)
 {
-	if (c->suspend.own || c->disconnected || (c->end_sent && c->end_here))
+	if (c->suspend.own || sdp_is_disconnected(c) || sdp_both_ended(c))
 		return;
 	c->suspend.own = SERVICE(port);
 	/* While the peer moves the stream, this end follows first. */
@@ -30,7 +30,7 @@ void sdp_suspend(struct sdp_conn *c, uint16_t port)
 
 bool sdp_is_moved(const struct sdp_conn *c)
 {
-	return c->suspend.state == SDP_MOVED && c->disconnected;
+	return c->suspend.state == SDP_MOVED && sdp_is_disconnected(c);
 }
 
 /* No work of this end is under way at the peer's memory, and no answer is owed. */
@@ -76,7 +76,7 @@ int sdp_suspend_asked(struct sdp_conn *c, uint64_t service)
 		return sdp_fail_rule(c, SDP_SUSPENDED);
 	if (service <= SERVICE(0) || service > SERVICE(UINT16_MAX))
 		return sdp_fail_rule(c, SDP_BAD_SERVICE);
-	if (c->leaves)
+	if (sdp_has_left(c))
 		return 0;
 	c->suspend.crossed = c->suspend.state == SDP_SUSPEND_SENT && c->active;
 	if (c->suspend.crossed)
@@ -124,7 +124,7 @@ static int move(struct sdp_conn *c)
 	sdp_longer_begin(&c->longer);
 	c->suspend.state = c->suspend.own ? SDP_SUSPEND_WANTED : SDP_GOES_ON;
 	c->suspend.until = c->end_until = 0;
-	c->end_sent = false; /* the new owner does not know of it */
+	sdp_end_again(c);
 	if (!r)
 		r = sdp_qp_make(c);
 	return r ? r : sdp_cm_connect(c, RESUME_MS);
