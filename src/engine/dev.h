@@ -44,6 +44,7 @@ struct eng_chan;
 struct eng_ctx;
 struct eng_cq;
 struct eng_poller;
+struct eng_pd;
 
 /* What becomes of acknowledgements that are due. */
 enum eng_acks {
@@ -146,6 +147,17 @@ struct eng_proto_ops {
 	int (*ah_check)(struct eng_dev *dev, const struct ibv_ah_attr *attr);
 };
 
+/* What the last use of a local key found (eng_sge_at() in mkey.h): a region of one piece. */
+struct eng_memo {
+	uint32_t key; /* 0: nothing */
+	bool writable;
+	struct eng_pd *pd;
+	uint64_t iova, length;
+	uint8_t *at; /* its first byte */
+};
+
+#define ENG_MEMOS 8u
+
 struct eng_dev {
 	struct ut_mutex lock;
 	const struct eng_dev_ops *ops;
@@ -178,6 +190,8 @@ struct eng_dev {
 	bool ticks UT_GUARDED_BY(lock);           /* the device room calls eng_dev_tick() */
 	struct eng_why_ring *why UT_GUARDED_BY(lock); /* last failure sentences */
 	struct eng_poller *poller UT_GUARDED_BY(lock); /* of the polling thread that makes this round, or NULL */
+
+	struct eng_memo memos[ENG_MEMOS] UT_GUARDED_BY(lock); /* by index of the key, mod ENG_MEMOS */
 
 	/*
 	 * One of these words changes before memory that a key or a send request named is given back
@@ -224,12 +238,13 @@ static inline void eng_dev_held(struct eng_dev *dev)
 	(void)dev;
 }
 
-/* Ends a generation (host/shm/channel.h) and revokes direct access. Sequentially consistent: a process that
- * sees later stores of this one sees this store too. */
+/* Ends a generation (host/shm/channel.h) and revokes direct access; what was remembered of a key is forgotten. Sequentially
+ * consistent: a process that sees later stores of this one sees this store too. */
 static inline void eng_generation_end(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)
 {
 	atomic_fetch_add_explicit(&dev->generations[index & dev->generation_mask], 1, memory_order_seq_cst);
+	dev->memos[index % ENG_MEMOS].key = 0;
 	dev->revoke(dev, index);
 }
 

@@ -85,6 +85,22 @@ enum eng_verdict eng_mkey_remote(struct eng_dev *dev, struct eng_pd *pd, struct 
 	return ENG_OK;
 }
 
+uint8_t *eng_sge_look_up(struct eng_pd *pd, const struct ibv_sge *sge, uint64_t len, bool write)
+{
+	struct eng_dev *dev = pd->dev;
+	struct eng_mkey *mk;
+	uint64_t off;
+
+	eng_dev_held(dev);
+	if (eng_mkey_local(pd, sge->lkey, sge->addr, len, write, &mk, &off) != ENG_OK || mk->null || mk->pages)
+		return NULL;
+	dev->memos[(mk->key >> 8) % ENG_MEMOS] = (struct eng_memo){
+		.key = mk->key, .writable = mk->access & IBV_ACCESS_LOCAL_WRITE, .pd = pd,
+		.iova = mk->iova, .length = mk->length, .at = (uint8_t *)(uintptr_t)mk->addr,
+	};
+	return len <= sge->length ? (uint8_t *)(uintptr_t)(mk->addr + off) : NULL;
+}
+
 static uint64_t min64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

@@ -114,6 +114,9 @@ int eng_mkey_iov(const struct eng_mkey *mk, uint64_t off, uint64_t len, struct i
 int eng_sge_pieces(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
 		   bool write, struct iovec *iov, int max);
 
+/* eng_sge_at() for a key that is not remembered; it is afterwards. */
+uint8_t *eng_sge_look_up(struct eng_pd *pd, const struct ibv_sge *sge, uint64_t len, bool write);
+
 /*
  * The usual entry: its first len bytes (> 0) lie in one region of one piece. Returns their address, or
  * NULL if eng_sge_pieces() is to look in full.
@@ -121,17 +124,14 @@ int eng_sge_pieces(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t
 static inline uint8_t *eng_sge_at(struct eng_pd *pd, const struct ibv_sge *sge, uint64_t len, bool write)
 {
 	struct eng_dev *dev = pd->dev;
-	const struct eng_mkey *mk;
+	const struct eng_memo *m = &dev->memos[(sge->lkey >> 8) % ENG_MEMOS];
 	uint64_t off;
 
 	eng_dev_held(dev);
-	mk = eng_mkey_get(dev, sge->lkey);
-	if (!mk || mk->kind != ENG_MR || !mk->valid || mk->pd != pd ||
-	    (write && !(mk->access & IBV_ACCESS_LOCAL_WRITE)) || mk->null || mk->pages)
-		return NULL;
-	if (len > sge->length || !eng_range_has(mk->iova, mk->length, sge->addr, len, &off))
-		return NULL;
-	return (uint8_t *)(uintptr_t)(mk->addr + off);
+	if (m->key != sge->lkey || m->pd != pd || (write && !m->writable))
+		return eng_sge_look_up(pd, sge, len, write);
+	off = sge->addr - m->iova;
+	return len <= sge->length && off <= m->length && len <= m->length - off ? m->at + off : NULL;
 }
 
 /*

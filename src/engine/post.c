@@ -95,21 +95,27 @@ static void copy_operation(struct eng_qp *qp, struct eng_swqe *w, const struct i
 		   1u << IBV_WR_RDMA_WRITE_WITH_IMM)
 #define PLAIN_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
 
+uint32_t eng_post_plain_ops(const struct eng_dev *dev, enum ibv_qp_type type, const struct ibv_qp_cap *cap)
+{
+	return type == IBV_QPT_RC && cap->max_send_sge ? PLAIN_OPS & ~dev->proto->wr_refused : 0;
+}
+
 /*
  * The usual request: a Send or Write from one piece of registered memory. It passes all checks of fill().
  * Members that it does not use keep the values of the slot's last request. Returns false for any other
  * request.
  */
-static bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
+static inline bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
-	if (qp->type != IBV_QPT_RC || wr->num_sge != 1 || (wr->send_flags & ~PLAIN_FLAGS) ||
-	    wr->opcode >= 32 || !(PLAIN_OPS & ~qp->dev->proto->wr_refused & 1u << wr->opcode) ||
-	    !qp->cap.max_send_sge || wr->sg_list->length > qp->dev->max_msg_sz)
+	bool remote = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM;
+
+	if (wr->num_sge != 1 || (wr->send_flags & ~PLAIN_FLAGS) || wr->opcode >= 32 ||
+	    !(qp->plain_ops >> wr->opcode & 1) || wr->sg_list->length > qp->dev->max_msg_sz)
 		return false;
 	w->wr_id = wr->wr_id;
 	w->length = wr->sg_list->length;
-	w->remote_addr = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM ? wr->wr.rdma.remote_addr : 0;
-	w->rkey = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM ? wr->wr.rdma.rkey : 0;
+	w->remote_addr = remote ? wr->wr.rdma.remote_addr : 0;
+	w->rkey = remote ? wr->wr.rdma.rkey : 0;
 	w->imm = wr->imm_data;
 	w->opcode = (uint8_t)wr->opcode;
 	w->flags = (uint8_t)(wr->send_flags | (qp->sq_sig_all ? IBV_SEND_SIGNALED : 0));
@@ -121,14 +127,12 @@ static bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_s
 	return true;
 }
 
-static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
+/* Of any form. */
+static __attribute__((noinline)) int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
-	const struct eng_wr_row *row;
+	const struct eng_wr_row *row = eng_wr_row(wr->opcode);
 	int r;
 
-	if (fill_plain(qp, w, wr))
-		return 0;
-	row = eng_wr_row(wr->opcode);
 	if (!row || !(row->types & 1u << qp->type) || wr->send_flags > 0xff)
 		return eng_refuse_qp(qp, ENG_R_SEND_TYPE);
 	memset(w, 0, sizeof(*w));
@@ -175,19 +179,27 @@ static void begin(struct eng_qp *qp)
 		warm(qp);
 }
 
-static int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
+/* Returns why the queue takes no request now. */
+static __attribute__((cold)) int refuse_send(struct eng_qp *qp)
+{
+	if (eng_qp_state(qp) < IBV_QPS_RTS)
+		return eng_refuse_qp(qp, ENG_R_SEND_STATE);
+	return eng_refuse_qp(qp, qp->type == IBV_QPT_XRC_RECV ? ENG_R_SEND_TARGET : ENG_R_SEND_FULL);
+}
+
+static inline int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 {
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+	struct eng_swqe *w;
 	int r;
 
 	/* Under the lock of the ring: RESET empties the queue under it, so a request is either dropped
 	 * there, or sees the state here. */
-	if (eng_qp_state(qp) < IBV_QPS_RTS)
-		return eng_refuse_qp(qp, ENG_R_SEND_STATE);
-	if (eng_ring_used(&qp->sq) >= qp->sq.max)
-		return eng_refuse_qp(qp, qp->type == IBV_QPT_XRC_RECV ? ENG_R_SEND_TARGET : ENG_R_SEND_FULL);
+	if (eng_qp_state(qp) < IBV_QPS_RTS || eng_ring_used(&qp->sq) >= qp->sq.max)
+		return refuse_send(qp);
+	w = eng_ring_at(&qp->sq, tail);
 	eng_ring_warm(&qp->sq, tail + AHEAD);
-	r = fill(qp, eng_ring_at(&qp->sq, tail), wr);
+	r = fill_plain(qp, w, wr) ? 0 : fill(qp, w, wr);
 	if (r == 0) {
 		UT_PROBE4(post_send, qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
 		atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);

@@ -37,6 +37,7 @@ struct eng_qp {
 	enum ibv_qp_type type;
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;
+	uint32_t plain_ops; /* 1u << enum ibv_wr_opcode: requests of one piece that need no further checks (post.c) */
 	bool block_mcast_loopback;
 	bool gsi;                /* QP1; type is UD */
 	void *user;

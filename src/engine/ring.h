@@ -37,13 +37,14 @@ static inline void *eng_ring_at(const struct eng_ring *r, uint32_t index)
 	return r->mem + (size_t)(index & (r->slots - 1)) * r->stride;
 }
 
-/* Prefetches a slot that will be written. */
+/* Prefetches a slot that will be written: what a request of one piece needs of it. */
 static inline void eng_ring_warm(const struct eng_ring *r, uint32_t index)
 {
 	const uint8_t *at = eng_ring_at(r, index);
 
-	for (uint32_t i = 0; i < r->stride; i += 64)
-		__builtin_prefetch(at + i, 1);
+	__builtin_prefetch(at, 1);
+	__builtin_prefetch(at + 64, 1);
+	__builtin_prefetch(at + r->stride - 1, 1);
 }
 
 static inline uint32_t eng_ring_used(struct eng_ring *r)

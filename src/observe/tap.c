@@ -296,17 +296,6 @@ static inline void put_sent(struct obs_tap *t, uint64_t time, const struct ut_fl
 		put_message(t, time, true, flow_sent(t, f), header, data, bytes);
 }
 
-static int tap_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
-{
-	struct obs_tap *t = tap_of_channel(c);
-	uint64_t now = obs_ring_now(&t->ring);
-	int r = t->chan_ops->post(c, f, qpn, m);
-
-	if (r == 0)
-		put_sent(t, now, f, m->header, m->data, m->bytes);
-	return r;
-}
-
 static int tap_reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret)
 {
@@ -368,20 +357,23 @@ void obs_tap_channel(struct obs_tap *t, struct shm_channel *c)
 	t->chan = c;
 	t->chan_ops = c->ops;
 	t->chan_over = *c->ops;
-	t->chan_over.post = tap_post;
+	t->chan_over.lane = shm_channel_default_lane;
 	t->chan_over.reserve = tap_reserve;
 	t->chan_over.commit = tap_commit;
 	t->chan_over.poll = tap_poll;
 	t->chan_over.poll_fast = tap_poll_fast;
 	c->ops = &t->chan_over;
+	shm_channel_end_lanes(c);
 }
 
 void obs_tap_leave(struct obs_tap *t)
 {
 	if (t->link)
 		t->link->ops = t->link_ops;
-	if (t->chan)
+	if (t->chan) {
 		t->chan->ops = t->chan_ops;
+		shm_channel_end_lanes(t->chan);
+	}
 	t->link = NULL;
 	t->chan = NULL;
 }

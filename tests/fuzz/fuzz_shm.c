@@ -17,6 +17,7 @@
 #include "host/shm/area.h"
 #include "host/shm/channel.h"
 #include "host/shm/handshake.h"
+#include "host/shm/lane.h"
 #include "host/shm/peer.h"
 #include "host/shm/segment.h"
 #include "host/slot.h"
@@ -570,9 +571,18 @@ static void send_message(void)
 	struct ut_flow f = flow();
 
 	if (how & 2) {
-		struct shm_post m = { .data = data, .bytes = bytes, .more = how & 4, .quiet = how & 8 };
+		static struct shm_lane lane;
+		struct shm_record *at;
+		uint64_t skip;
 
-		chan->ops->post(chan, &f, peer_qpn(), &m);
+		if (!shm_lane_leads(chan, &lane) && !chan->ops->lane(chan, &f, peer_qpn(), &lane))
+			lane = (struct shm_lane){ 0 };
+		at = lane.ring ? shm_lane_reserve(&lane, bytes, &skip) : NULL;
+		if (at) {
+			memset(at->header, 1, SHM_CHANNEL_HEADER_BYTES);
+			memcpy(at + 1, data, bytes);
+			shm_lane_commit(chan, &lane, at, bytes, skip, how & 4);
+		}
 	} else {
 		struct shm_reservation at;
 

@@ -79,10 +79,10 @@ static void local_post(void)
 	ut_lock(&a.h->dev.lock);
 	for (int i = 0; i < REQ_BITS; i++) {
 		q->conn.req.slow = 1u << i;
-		CHECK_MSG(!ibp_fast_post(a.qp, false) && q->send.cur != a.qp->sq.tail, "bit %d", i);
+		CHECK_MSG(!sim_post_fast(a.qp, false) && q->send.cur != a.qp->sq.tail, "bit %d", i);
 	}
 	q->conn.req.slow = 0;
-	CHECK(ibp_fast_post(a.qp, false) && q->send.cur == a.qp->sq.tail);
+	CHECK(sim_post_fast(a.qp, false) && q->send.cur == a.qp->sq.tail);
 	ut_unlock(&a.h->dev.lock);
 	settle();
 	close_pair();
@@ -178,7 +178,7 @@ static void local_ack(void)
 	memcpy(m.src, b.h->addr, 16);
 	memcpy(m.dst, a.h->addr, 16);
 	ut_lock(&a.h->dev.lock);
-	CHECK(ibp_fast_post(a.qp, false));
+	CHECK(sim_post_fast(a.qp, false));
 	ibp_header_put(bytes, (struct ibp_header){
 		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
 		.syndrome = WIRE_SYN_ACK, .psn = psn_add(q->conn.req.psn_next, IBP_PSN_MASK),
@@ -225,10 +225,10 @@ static void atomic_post(void)
 	ut_lock(&a.h->dev.lock);
 	for (int i = 0; i < REQ_BITS; i++) {
 		q->conn.req.slow = 1u << i;
-		CHECK_MSG(!ibp_fast_post(a.qp, false) && q->conn.req.rd_count == 0, "bit %d", i);
+		CHECK_MSG(!sim_post_fast(a.qp, false) && q->conn.req.rd_count == 0, "bit %d", i);
 	}
 	q->conn.req.slow = 0;
-	CHECK(!ibp_fast_post(a.qp, false) && q->conn.req.rd_count == DEPTH);
+	CHECK(!sim_post_fast(a.qp, false) && q->conn.req.rd_count == DEPTH);
 	CHECK(q->send.cur + 2 == a.qp->sq.tail);
 	ut_unlock(&a.h->dev.lock);
 	for (uint64_t i = 0; i < DEPTH + 2; i++)
@@ -324,7 +324,7 @@ static void atomic_answer(void)
 	post_unsent_atomic(0);
 	h.psn = q->conn.req.psn_next;
 	ut_lock(&a.h->dev.lock);
-	CHECK(ibp_fast_post(a.qp, false));
+	CHECK(sim_post_fast(a.qp, false));
 	ut_unlock(&a.h->dev.lock);
 	m = message(bytes, &b, &a, h, 9);
 	CHECK(!received(&a, &m)); /* to the Send: no atomic */

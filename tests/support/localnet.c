@@ -72,21 +72,15 @@ static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t b
 	at->end = t->tail;
 }
 
-static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+static bool find_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret)
 {
-	struct shm_reservation at;
-	int r = reserve(c, f, qpn, m->bytes, &at);
+	struct shm_tx *t = towards(c, f, qpn);
 
-	if (r < 0)
-		return r;
-	memcpy(at.header, m->header, sizeof(m->header));
-	if (m->bytes)
-		memcpy(at.data, m->data, m->bytes);
-	at.more = m->more;
-	at.quiet = m->quiet;
-	commit(c, &at, m->bytes);
-	m->end = at.end;
-	return 0;
+	if (!t || net->full)
+		return false;
+	/* A test may close the way at any time: it is looked up for each message. */
+	*ret = (struct shm_lane){ .ring = t };
+	return true;
 }
 
 static void show(struct shm_channel *c)
@@ -185,7 +179,8 @@ static bool next_died(struct shm_channel *c, struct shm_died *ret)
 }
 
 static const struct shm_channel_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .post = post, .flush = show, .notify = show,
+	.reach = reach, .reserve = reserve, .commit = commit, .lane = find_lane, .wake = shm_channel_default_wake,
+	.flush = show, .notify = show,
 	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
 	.poll_fast = poll_fast, .release = release,
 	.access_begin = shm_channel_default_access_begin,
@@ -249,7 +244,7 @@ struct local_net *local_net_open(struct sim_world *w)
 
 struct shm_channel *local_net_join(struct local_net *n, int i)
 {
-	n->host[i].chan = (struct shm_channel){ .ops = &ops, .messages = true,
+	n->host[i].chan = (struct shm_channel){ .ops = &ops, .epoch = 1, .messages = true,
 						.generations = n->host[i].generations };
 	return &n->host[i].chan;
 }

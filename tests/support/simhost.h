@@ -139,6 +139,9 @@ struct sim_op {
 /* Posts; the result of eng_post_send / eng_post_recv. */
 int sim_post(struct sim_end *e, const struct sim_op *o);
 int sim_post_recv(struct sim_end *e, uint64_t id, void *at, uint32_t len);
+/* Sends what was posted by the fast path; batch: more follows. Returns true if all of it has left. The progress lock is
+ * held. */
+bool sim_post_fast(struct eng_qp *qp, bool batch);
 /* Runs until the queue has a completion and takes it; the test fails after 100 s. */
 struct ibv_wc sim_wc(struct sim_world *w, struct eng_cq *cq);
 /* The same, and its status must be this. */

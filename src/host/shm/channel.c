@@ -3,6 +3,7 @@
 
 #include "host/shm/access.h"
 #include "host/shm/handshake.h"
+#include "host/shm/lane.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/ip.h"
@@ -22,10 +23,10 @@ static void wake_peer(int fd)
 
 int shm_peer_full(struct shm_peer_tx *t, uint64_t wait_ns)
 {
-	if (!t->since)
-		t->since = ut_now();
+	if (!t->ring.full_since)
+		t->ring.full_since = ut_now();
 	/* A receiver that does not read for so long is stopped: the message counts as lost on the wire. */
-	return ut_now() - t->since < wait_ns ? -EAGAIN : -ENOBUFS;
+	return ut_now() - t->ring.full_since < wait_ns ? -EAGAIN : -ENOBUFS;
 }
 
 int shm_peer_wake_or_fail(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
@@ -322,86 +323,57 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 	return SHM_REACH_LOCAL;
 }
 
-/* Returns the record that *ret is about, or NULL, and in *ret_error what reserve() returns then. */
-static inline struct shm_record *make_room(struct shm_chan *ch, const struct ut_flow *f, uint32_t qpn,
-					   uint32_t bytes, struct shm_reservation *ret, int *ret_error)
+static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct shm_reservation *ret)
 {
-	struct shm_peer_tx *t = shm_peer_last(ch, f, shm_peer_slot(qpn));
+	struct shm_chan *ch = shm_chan_of(c);
+	struct shm_peer_tx *t = shm_peer_get(ch, f, shm_peer_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
 
-	*ret_error = -ENOTCONN;
 	if (!t || (t->state == SHM_PEER_OPEN && !t->messages))
-		return NULL;
-	*ret_error = -EAGAIN;
+		return -ENOTCONN;
 	if (t->state == SHM_PEER_ASKED)
-		return NULL;
+		return -EAGAIN;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
-	if (!at) {
-		*ret_error = why == SHM_FULL ? shm_peer_full(t, SHM_PEER_FULL_MESSAGES) : shm_peer_result(ch, t, why);
-		return NULL;
-	}
+	if (!at)
+		return why == SHM_FULL ? shm_peer_full(t, SHM_PEER_FULL_MESSAGES) : shm_peer_result(ch, t, why);
 	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
-	return at;
+	return 0;
 }
 
-static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
-		   struct shm_reservation *ret)
-{
-	int error;
-
-	return make_room(shm_chan_of(c), f, qpn, bytes, ret, &error) ? 0 : error;
-}
-
-static inline void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
+static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
 	struct shm_peer_tx *t = at->to;
+	const struct shm_lane lane = { .ring = &t->ring };
 
-	r->bytes = bytes;
-	r->seg = 0;
-	r->sport = 0;
-	if (at->more) {
+	if (at->quiet && !at->more) {
+		shm_record_put(r, bytes);
 		shm_finish(&t->ring, r, at->skip);
-		c->unflushed = true;
-	} else if (at->quiet) {
-		shm_finish(&t->ring, r, at->skip);
+		c->unnotified += !t->ring.unnotified;
 		shm_no_notify(&t->ring);
-		c->unnotified += !t->unnotified;
-		t->unnotified = true;
+		at->end = t->ring.tail;
 	} else {
-		shm_peer_notified(shm_chan_of(c), t);
-		shm_peer_result(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
+		at->end = shm_lane_commit(c, &lane, r, bytes, at->skip, at->more);
 	}
-	at->end = t->ring.tail;
 }
 
-/* By words: loads as wide as the stores were (proto/ib/frame_shm.h). */
-static inline void put_message(struct shm_reservation *at, struct shm_post *m)
+static bool find_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret)
 {
-	typedef uint64_t __attribute__((may_alias)) word;
+	struct shm_peer_tx *t = shm_peer_open(shm_chan_of(c), f->dst, shm_peer_slot(qpn));
 
-	for (unsigned i = 0; i < SHM_CHANNEL_HEADER_BYTES / 8; i++)
-		__atomic_store_n((word *)(void *)at->header + i, m->header[i], __ATOMIC_RELAXED);
-	if (m->bytes)
-		memcpy(at->data, m->data, m->bytes);
-	at->more = m->more;
-	at->quiet = m->quiet;
+	if (!t || !t->messages)
+		return false;
+	*ret = (struct shm_lane){ &t->ring, c->epoch };
+	return true;
 }
 
-static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+static void wake(struct shm_channel *c, struct shm_tx *ring)
 {
-	struct shm_reservation at;
-	int error;
-
-	if (!make_room(shm_chan_of(c), f, qpn, m->bytes, &at, &error))
-		return error;
-	put_message(&at, m);
-	commit(c, &at, m->bytes);
-	m->end = at.end;
-	return 0;
+	wake_peer(ut_container(ring, struct shm_peer_tx, ring)->wake.fd);
 }
 
 static void flush_all(struct shm_chan *ch)
@@ -411,7 +383,7 @@ static void flush_all(struct shm_chan *ch)
 	ch->base.unflushed = false;
 	ut_list_each_safe(t, s, &ch->tx, node)
 		if (t->state == SHM_PEER_OPEN) {
-			shm_peer_notified(ch, t);
+			ch->base.unnotified -= t->ring.unnotified;
 			if (t->ring.published != t->ring.tail)
 				shm_peer_result(ch, t, shm_publish(&t->ring));
 		}
@@ -492,7 +464,8 @@ const struct shm_channel_ops shm_chan_ops = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
-	.post = post,
+	.lane = find_lane,
+	.wake = wake,
 	.flush = flush,
 	.notify = notify,
 	.consumed = consumed,
@@ -526,11 +499,6 @@ static int no_reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t q
 	return -ENOTCONN;
 }
 
-static int no_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
-{
-	return -ENOTCONN;
-}
-
 static void no_commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
 {
 }
@@ -559,6 +527,15 @@ static int no_poll(struct shm_channel *c, struct shm_message *v, int max)
 static int no_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 {
 	return -EAGAIN;
+}
+
+bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret)
+{
+	return false;
+}
+
+void shm_channel_default_wake(struct shm_channel *c, struct shm_tx *ring)
+{
 }
 
 const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
@@ -597,7 +574,8 @@ static const struct shm_channel_ops none = {
 	.reach = no_reach,
 	.reserve = no_reserve,
 	.commit = no_commit,
-	.post = no_post,
+	.lane = shm_channel_default_lane,
+	.wake = shm_channel_default_wake,
 	.flush = shm_channel_default_nothing,
 	.notify = shm_channel_default_nothing,
 	.consumed = no_consumed,
@@ -616,4 +594,4 @@ static const struct shm_channel_ops none = {
 	.forget = shm_channel_default_nothing,
 };
 
-struct shm_channel shm_channel_none = { .ops = &none };
+struct shm_channel shm_channel_none = { .ops = &none, .epoch = 1 };

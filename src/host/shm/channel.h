@@ -41,15 +41,6 @@ enum shm_reach {
 	SHM_REACH_LOCAL,
 };
 
-/* A message that is at hand. */
-struct shm_post {
-	uint64_t header[SHM_CHANNEL_HEADER_BYTES / 8];
-	const void *data; /* plain memory, which can be read */
-	uint32_t bytes;   /* of it, at most SHM_CHANNEL_MAX */
-	bool more, quiet; /* as in shm_reservation */
-	uint64_t end;     /* set by post(), likewise */
-};
-
 /* Room for one message. */
 struct shm_reservation {
 	uint8_t *header, *data; /* SHM_CHANNEL_HEADER_BYTES, and as many as were asked for */
@@ -60,6 +51,12 @@ struct shm_reservation {
 	bool quiet;     /* not urgent: a sleeping reader is woken by the next notify() */
 };
 
+/* The ring of a peer, as a connection remembers it (lane.h). */
+struct shm_lane {
+	struct shm_tx *ring;
+	uint32_t epoch; /* it is there while the channel has the same one; 0: never */
+};
+
 struct shm_access {
 	int fd;
 	uint32_t most; /* bytes of a request up to which access_copy() is worth it */
@@ -67,6 +64,7 @@ struct shm_access {
 };
 
 struct shm_channel;
+struct shm_tx;
 
 /* A process that has died: the address and the slot that it had. */
 struct shm_died {
@@ -93,8 +91,11 @@ struct shm_channel_ops {
 	 */
 	int (*reserve)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret);
-	/* Sends a message that is at hand, as reserve() and commit() would. Returns as reserve(). */
-	int (*post)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
+	/* Finds the ring of that process, for messages that are written straight into it (lane.h). Returns false if there is
+	 * none now, or if an observer is to see each message: reserve() and commit() are the way. */
+	bool (*lane)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
+	/* What was written into this ring is visible, and its reader sleeps: wakes it. */
+	void (*wake)(struct shm_channel *c, struct shm_tx *ring);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
 	 * message that has left is read even if its writer dies. */
 	void (*commit)(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes);
@@ -152,6 +153,7 @@ struct shm_channel_ops {
 struct shm_channel {
 	const struct shm_channel_ops *ops;
 	bool messages;      /* shm_channel_messages() was called */
+	uint32_t epoch;     /* not 0; another one after a ring that a lane may name has ended, or `ops` have changed */
 	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
@@ -164,6 +166,12 @@ struct shm_channel {
 	unsigned n_attached;           /* areas of peers that are attached; 0: access_attached() returns NULL */
 };
 
+/* Lanes that were found before lead nowhere from here on. */
+static inline void shm_channel_end_lanes(struct shm_channel *c)
+{
+	c->epoch += c->epoch == UINT32_MAX ? 2 : 1;
+}
+
 /* Reaches no process: the default of an adapter without a local path. */
 extern struct shm_channel shm_channel_none;
 
@@ -173,9 +181,11 @@ static inline bool shm_channel_is_none(const struct shm_channel *c)
 }
 
 /*
- * Slots of a channel without direct access: access_begin() returns NULL, access_copy() -ENOTCONN,
- * access_attached() NULL; next_died() false. nothing: for flush, notify, release, access_end, quiesce and forget.
+ * Slots of a channel without lanes: lane() returns false; and of one without direct access: access_begin() returns NULL,
+ * access_copy() -ENOTCONN, access_attached() NULL; next_died() false. nothing: for flush, notify, release, access_end, quiesce and forget.
  */
+bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
+void shm_channel_default_wake(struct shm_channel *c, struct shm_tx *ring);
 const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
 							  const struct ut_flow *f, uint32_t qpn,
 							  struct shm_access *ret);

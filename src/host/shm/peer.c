@@ -39,8 +39,9 @@ static void tx_close(struct shm_chan *ch, struct shm_peer_tx *t)
 	shm_seg_unmap(t->ring.ring, SHM_RING_SEG);
 	shm_seg_unmap(t->ring.consumer, sizeof(struct shm_consumer));
 	shm_seg_unmap(t->ring.page, sizeof(struct shm_page));
+	ch->base.unnotified -= t->ring.unnotified;
 	t->ring = (struct shm_tx){ 0 };
-	shm_peer_notified(ch, t);
+	shm_channel_end_lanes(&ch->base);
 }
 
 void shm_peer_tx_to_wire(struct shm_chan *ch, struct shm_peer_tx *t, bool refused)
@@ -106,6 +107,7 @@ int shm_channel_open(struct host *h, struct shm_channel **ret)
 	if (!n)
 		return -ENOMEM;
 	n->base.ops = &shm_chan_ops;
+	n->base.epoch = 1;
 	n->host = h;
 	n->page_fd = -1;
 	ut_list_init(&n->tx);

@@ -78,7 +78,7 @@ struct shm_peer_tx {
 	bool refused;        /* WIRE since the name has no owner: asked again after SHM_PEER_RETRY */
 	uint8_t local_addr[16];     /* our address in this pair */
 	uint32_t scope;
-	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
+	uint64_t since;      /* of the state */
 	uint64_t token;
 	bool messages, fetches;   /* OPEN: the peer takes messages, and can fetch what they name */
 	uint64_t opened;
@@ -91,7 +91,6 @@ struct shm_peer_tx {
 	int pid;             /* the receiver's, if process_vm_* reaches it; 0 */
 	uint64_t probe;      /* where it has the token */
 	bool seen;           /* the receiver has our process page */
-	bool unnotified;         /* a `quiet` message lies in its ring */
 	struct shm_attached areas[SHM_PEER_AREAS]; /* what it has exported to us */
 	unsigned n_areas;    /* ever */
 };
@@ -126,7 +125,7 @@ struct shm_chan {
 	struct shm_peer_tx *last;
 	struct host_port wake;
 	struct host_port life[2]; /* of a pipe, where there are no pidfds */
-	uint64_t sent, received; /* records */
+	uint64_t received; /* records */
 	unsigned warm; /* a record came so lately: shm_channel_warm() */
 	bool held;  /* messages are held, or a ring is broken: until release() */
 	bool messages; /* shm_channel_messages() was called */
@@ -140,11 +139,6 @@ static inline struct shm_chan *shm_chan_of(struct shm_channel *c)
 	return ut_container(c, struct shm_chan, base);
 }
 
-static inline void shm_peer_notified(struct shm_chan *ch, struct shm_peer_tx *t)
-{
-	ch->base.unnotified -= t->unnotified;
-	t->unnotified = false;
-}
 
 /* --- the channel: its life, and that of its peers --- */
 
@@ -169,14 +163,6 @@ void shm_peer_rx_drop(struct shm_chan *ch, struct shm_peer_rx *r);
 extern const struct host_port_kind shm_rx_peer_port; /* of shm_peer_rx.peer */
 /* Returns the peer of a slot, which is asked if it is new: OPEN or ASKED; NULL for the wire. */
 struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);
-/* The same. Inline for the peer that was reached last, if that is open. */
-static inline struct shm_peer_tx *shm_peer_last(struct shm_chan *ch, const struct ut_flow *f, unsigned slot)
-{
-	struct shm_peer_tx *t = ch->last;
-
-	return t && t->state == SHM_PEER_OPEN && t->slot == slot && !memcmp(t->addr, f->dst, 16)
-		       ? t : shm_peer_get(ch, f, slot);
-}
 /* A slot of shm_channel_ops. */
 bool shm_peer_next_died(struct shm_channel *c, struct shm_died *ret);
 /* Returns true if the other direction is open as well: a peer that is asked can respond. */
@@ -196,8 +182,7 @@ static inline int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, en
 
 	if (ret)
 		return ret;
-	t->since = 0;
-	ch->sent++;
+	t->ring.full_since = 0;
 	return 0;
 }
 /* Its ring is full. Returns -EAGAIN, or -ENOBUFS if it has been full for longer than `timeout` ns. */

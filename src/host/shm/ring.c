@@ -8,17 +8,11 @@
 #include <string.h>
 
 #define MASK (SHM_RING_BYTES - 1)
-#define AHEAD (8 * SHM_LINE)
 #define PREFETCH 4 /* lines of the next records that the reader asks for early */
 
 _Static_assert(sizeof(struct shm_record) == 48, "copied as it is between processes");
 _Static_assert(offsetof(struct shm_ring, data) == 2 * SHM_LINE, "tail and newest share a line");
 _Static_assert((SHM_RING_BYTES & MASK) == 0, "positions are masked");
-
-static uint64_t record_bytes(uint32_t payload)
-{
-	return (sizeof(struct shm_record) + payload + SHM_LINE - 1) & ~(uint64_t)(SHM_LINE - 1);
-}
 
 void shm_ring_init(struct shm_ring *r)
 {
@@ -32,13 +26,10 @@ bool shm_ring_valid(const struct shm_ring *r, size_t size)
 	return size >= SHM_RING_SEG && r->magic == SHM_RING_MAGIC && r->layout == host_layout && r->bytes == SHM_RING_BYTES;
 }
 
-static bool has_room(struct shm_tx *t, uint64_t need)
+bool shm_has_room(struct shm_tx *t, uint64_t need)
 {
-	uint64_t head;
+	uint64_t head = atomic_load_explicit(&t->consumer->head, memory_order_acquire);
 
-	if (t->tail + need - t->head <= SHM_RING_BYTES)
-		return true;
-	head = atomic_load_explicit(&t->consumer->head, memory_order_acquire);
 	/* A head ahead of the tail or behind the last one is not valid: it frees no room. */
 	if (head - t->head > t->tail - t->head)
 		return false;
@@ -62,21 +53,6 @@ static bool must_wake(const struct shm_tx *t, uint64_t before)
 	return t->unnotified ? head != t->tail : head == before;
 }
 
-struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
-			       enum shm_put *ret)
-{
-	uint64_t need = record_bytes(bytes), end = SHM_RING_BYTES - (t->tail & MASK);
-
-	*ret = SHM_GONE;
-	if (atomic_load_explicit(&t->consumer->gone, memory_order_relaxed))
-		return NULL;
-	*ret_skip = end < need ? end : 0;
-	*ret = SHM_FULL;
-	if (!has_room(t, *ret_skip + need))
-		return NULL;
-	return (struct shm_record *)(t->ring->data + ((t->tail + *ret_skip) & MASK));
-}
-
 static uint32_t lines(uint64_t at)
 {
 	return (uint32_t)(at / SHM_LINE);
@@ -95,35 +71,6 @@ static void copy_inline(struct shm_ring *r, const struct shm_record *at, uint64_
 		memcpy(&v, from + i * sizeof(v), sizeof(v));
 		atomic_store_explicit(&r->inline_slot[i], v, memory_order_relaxed);
 	}
-}
-
-/*
- * What lies ahead was last in the reader's cache, and stores become visible in order: one line that
- * is in another cache would hold up the tails behind it.
- */
-static void prefetch_for_write(const uint8_t *line)
-{
-#if defined(__x86_64__)
-	/* What the compiler makes of its builtin without -mprfchw fetches the line to be read only. Older
-	 * processors take this for nothing. */
-	__asm__ volatile("prefetchw %0" : : "m"(*line));
-#else
-	__builtin_prefetch(line, 1);
-#endif
-}
-
-static void prefetch(const struct shm_tx *t)
-{
-	prefetch_for_write(t->ring->data + ((t->tail + AHEAD) & MASK));
-	prefetch_for_write(t->ring->data + ((t->tail + AHEAD + SHM_LINE) & MASK));
-}
-
-void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip)
-{
-	if (skip)
-		*(uint32_t *)(t->ring->data + (t->tail & MASK)) = SHM_WRAP;
-	t->tail += skip + record_bytes(at->bytes);
-	prefetch(t);
 }
 
 enum shm_put shm_publish(struct shm_tx *t)
@@ -198,7 +145,7 @@ int shm_peek(struct shm_rx *r, struct shm_record *h)
 		memcpy(h, r->ring->data, sizeof(*h));
 	}
 	if (h->bytes > (h->seg ? SHM_PAYLOAD_MAX : SHM_MESSAGE_MAX) ||
-	    record_bytes(h->bytes) > have || record_bytes(h->bytes) > end)
+	    shm_record_bytes(h->bytes) > have || shm_record_bytes(h->bytes) > end)
 		return -EPROTO;
 	return 1;
 }
@@ -206,7 +153,7 @@ int shm_peek(struct shm_rx *r, struct shm_record *h)
 void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf)
 {
 	memcpy(buf, r->ring->data + (r->head & MASK) + sizeof(*h), h->bytes);
-	r->head += record_bytes(h->bytes);
+	r->head += shm_record_bytes(h->bytes);
 	publish_head(r);
 }
 
@@ -214,7 +161,7 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
 {
 	const uint8_t *at = r->ring->data + (r->head & MASK);
 
-	r->head += record_bytes(h->bytes);
+	r->head += shm_record_bytes(h->bytes);
 	r->held = true;
 	for (unsigned i = 0; i < PREFETCH && r->seen - r->head > i * SHM_LINE; i++)
 		__builtin_prefetch(r->ring->data + ((r->head + i * SHM_LINE) & MASK));
@@ -226,10 +173,10 @@ const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes)
 	uint64_t tail;
 	uint32_t n;
 
-	if (r->held || (r->seen != r->head && r->seen - r->head != record_bytes(0)))
+	if (r->held || (r->seen != r->head && r->seen - r->head != shm_record_bytes(0)))
 		return NULL;
 	tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
-	if (tail - r->head != record_bytes(0) ||
+	if (tail - r->head != shm_record_bytes(0) ||
 	    atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != lines(tail))
 		return NULL;
 	n = atomic_load_explicit(&r->ring->newest_bytes, memory_order_relaxed);

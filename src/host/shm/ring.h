@@ -94,6 +94,7 @@ struct shm_record {
 #define SHM_WRAP UINT32_MAX
 #define SHM_PAYLOAD_MAX 65536u
 #define SHM_MESSAGE_MAX (256u << 10)
+#define SHM_AHEAD (8 * SHM_LINE) /* bytes behind the tail whose lines the writer asks for early */
 
 struct shm_tx {
 	struct shm_ring *ring; /* ours, writable */
@@ -101,6 +102,7 @@ struct shm_tx {
 	const struct shm_page *page;
 	uint64_t tail, head; /* head: as last seen */
 	uint64_t published;     /* the tail that the reader can see */
+	uint64_t full_since;     /* since when no record has found room; 0: the last one did */
 	bool unnotified;         /* it can see more, and was not woken for that */
 };
 
@@ -126,16 +128,72 @@ enum shm_put {
 	SHM_GONE
 };
 enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *payload);
+
+/* Bytes of a record in the ring. */
+static inline uint64_t shm_record_bytes(uint32_t payload)
+{
+	return (sizeof(struct shm_record) + payload + SHM_LINE - 1) & ~(uint64_t)(SHM_LINE - 1);
+}
+
+/* What precedes the header of a message. */
+static inline void shm_record_put(struct shm_record *at, uint32_t bytes)
+{
+	at->bytes = bytes;
+	at->seg = 0;
+	at->sport = 0;
+}
+
+/* Returns true if so many bytes behind the tail are free, after a look at the reader's head. */
+bool shm_has_room(struct shm_tx *t, uint64_t need);
+
 /*
  * The same in two steps: room for a record of at most `bytes` of payload (NULL: SHM_FULL or
  * SHM_GONE is in *ret), and its end. *ret_skip belongs to the second.
  */
-struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
-			       enum shm_put *ret);
+static inline struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip, enum shm_put *ret)
+{
+	uint64_t need = shm_record_bytes(bytes), end = SHM_RING_BYTES - (t->tail & (SHM_RING_BYTES - 1));
+
+	*ret = SHM_GONE;
+	if (atomic_load_explicit(&t->consumer->gone, memory_order_relaxed))
+		return NULL;
+	*ret_skip = end < need ? end : 0;
+	need += *ret_skip;
+	*ret = SHM_FULL;
+	if (t->tail + need - t->head > SHM_RING_BYTES && !shm_has_room(t, need))
+		return NULL;
+	return (struct shm_record *)(t->ring->data + ((t->tail + *ret_skip) & (SHM_RING_BYTES - 1)));
+}
+
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
+
+/*
+ * What lies ahead was last in the reader's cache, and stores become visible in order: one line that
+ * is in another cache would hold up the tails behind it.
+ */
+static inline void shm_prefetch_for_write(const uint8_t *line)
+{
+#if defined(__x86_64__)
+	/* What the compiler makes of its builtin without -mprfchw fetches the line to be read only. Older
+	 * processors take this for nothing. */
+	__asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
 /* shm_commit() in two: the record is written; later all that was written becomes visible to the reader. Each
  * tail that is published costs both ends a cache line fetched from the other. */
-void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip);
+static inline void shm_finish(struct shm_tx *t, const struct shm_record *at, uint64_t skip)
+{
+	const uint64_t mask = SHM_RING_BYTES - 1;
+
+	if (skip)
+		*(uint32_t *)(t->ring->data + (t->tail & mask)) = SHM_WRAP;
+	t->tail += skip + shm_record_bytes(at->bytes);
+	shm_prefetch_for_write(t->ring->data + ((t->tail + SHM_AHEAD) & mask));
+	shm_prefetch_for_write(t->ring->data + ((t->tail + SHM_AHEAD + SHM_LINE) & mask));
+}
 enum shm_put shm_publish(struct shm_tx *t);
 /* The record is visible, and the receiver is not woken for it before the next shm_publish() or shm_commit(). */
 void shm_no_notify(struct shm_tx *t);

@@ -11,6 +11,7 @@
 #define PROTO_IB_CONN_H
 
 #include "engine/verdict.h"
+#include "host/shm/channel.h"
 #include "proto/ib/ident.h"
 #include "proto/ib/path.h"
 #include "proto/ib/route.h"
@@ -131,6 +132,7 @@ struct ibp_conn {
 	uint16_t pkey;
 	uint8_t route;      /* enum ibp_route: of messages */
 	uint8_t migration;  /* enum ibv_mig_state (migrate.h) */
+	struct shm_lane lane; /* to the peer process */
 	struct ibp_req req;
 	struct ibp_path path;
 	struct ibp_sport sport;

@@ -3,6 +3,7 @@
 
 #include "engine/complete.h"
 #include "engine/ring.h"
+#include "host/shm/lane.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/requester.h"
@@ -98,23 +99,20 @@ static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
 }
 
-/* Returns true if the header carries the acknowledgement that is due. */
-static inline bool put_local_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
-				    void *at)
+/* acks: it carries the acknowledgement that is due. */
+static inline struct ibp_header local_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, bool acks)
 {
 	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WIRE_RC_RDMA_WRITE_ONLY;
-	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_may_ack_along(q);
-	uint64_t va = acks ? ibp_resp_acks(&q->conn.resp) : w->remote_addr;
 
-	ibp_header_put(at, (struct ibp_header){
+	return (struct ibp_header){
 		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
 		.flags = (uint8_t)(IBP_HEADER_ASK | (se ? IBP_HEADER_SE : 0) |
 				   (acks ? IBP_HEADER_ACKS : 0)),
 		.psn = q->conn.req.psn_next, .dest_qpn = q->qp->attr.dest_qp_num,
-		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey, .va = va,
+		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey,
+		.va = acks ? ibp_resp_acks(&q->conn.resp) : w->remote_addr,
 		.length = (uint32_t)w->length,
-	});
-	return acks;
+	};
 }
 
 static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t *at)
@@ -135,44 +133,101 @@ static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, ui
 /* Few enough that the reader begins on these messages while the next are written. */
 static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 {
-	shm->unpublished = more && shm->unpublished + 1 < GROUP ? shm->unpublished + 1 : 0;
-	return shm->unpublished;
+	more = more && shm->unpublished + 1 < GROUP;
+	shm->unpublished = more ? shm->unpublished + 1 : 0;
+	return more;
 }
 
-/* The payload goes straight into the ring: copied by the kernel, or from several pieces. */
-static __attribute__((noinline)) bool put_by_pieces(struct ibp_qp *q, struct eng_swqe *w, struct shm_post *m)
+static inline bool has_lane(struct ibp_qp *q)
+{
+	struct shm_channel *chan = q->port->chan;
+
+	return shm_lane_leads(chan, &q->conn.lane) ||
+	       chan->ops->lane(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &q->conn.lane);
+}
+
+/* A message that leaves by the fast path. */
+struct leaving {
+	struct ibp_header header;
+	const void *data;   /* the payload, if plain loads from it are safe; else NULL: the pieces of w */
+	struct eng_swqe *w;
+	uint32_t bytes;     /* of payload */
+	bool more, quiet;   /* as in struct shm_reservation */
+	uint64_t end;       /* set by the next two: its end in the ring */
+};
+
+/* For the observer, or with the payload copied by the kernel, or quiet. */
+static bool put_in_steps(struct ibp_qp *q, struct leaving *m)
 {
 	struct shm_channel *chan = q->port->chan;
 	struct shm_reservation place;
 
-	if (chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, m->bytes, &place) < 0 ||
-	    !load_pieces(q, w, place.data))
+	if (chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, m->bytes, &place) < 0)
 		return false;
-	memcpy(place.header, m->header, sizeof(m->header));
+	if (m->data)
+		memcpy(place.data, m->data, m->bytes);
+	else if (m->bytes && !load_pieces(q, m->w, place.data))
+		return false;
+	ibp_header_put(place.header, m->header);
 	place.more = m->more;
+	place.quiet = m->quiet;
 	chan->ops->commit(chan, &place, m->bytes);
 	m->end = place.end;
 	return true;
 }
 
-/* Inline: of the post of a Send within the host, a call is 3 %. */
-__attribute__((always_inline)) static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
+/* Returns false if nothing has left. */
+static __attribute__((noinline)) bool put(struct ibp_qp *q, struct leaving *m)
 {
-	struct shm_channel *chan = q->port->chan;
-	struct shm_post m;
-	bool acks = put_local_header(q, w, opcode, m.header);
+	struct shm_record *at;
+	uint64_t skip;
 
-	m.bytes = (uint32_t)w->length;
-	m.data = m.bytes ? seen_payload(q, w) : NULL;
-	m.more = wait_for_more(&q->port->shm, more);
-	m.quiet = false;
-	if (m.bytes && !m.data ? !put_by_pieces(q, w, &m)
-			       : chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+	if ((m->bytes && !m->data) || m->quiet || !has_lane(q))
+		return put_in_steps(q, m);
+	at = shm_lane_reserve(&q->conn.lane, m->bytes, &skip);
+	if (!at)
+		return false;
+	ibp_header_put(at->header, m->header);
+	if (m->bytes)
+		memcpy(at + 1, m->data, m->bytes);
+	m->end = shm_lane_commit(q->port->chan, &q->conn.lane, at, m->bytes, skip, m->more);
+	return true;
+}
+
+/* As put() does, with everything that is usual in one place: a call is 3 % of the post of a Send. */
+static inline bool put_request(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool acks, bool more)
+{
+	uint32_t len = (uint32_t)w->length;
+	const uint8_t *from = len ? seen_payload(q, w) : NULL;
+	struct shm_record *at;
+	uint64_t skip;
+
+	if ((len && !from) || !has_lane(q)) {
+		struct leaving m = {
+			.header = local_header(q, w, opcode, acks), .data = from, .w = w, .bytes = len, .more = more,
+		};
+
+		return put(q, &m) && (q->conn.req.ring_end = m.end, true);
+	}
+	at = shm_lane_reserve(&q->conn.lane, len, &skip);
+	if (!at)
+		return false;
+	ibp_header_put(at->header, local_header(q, w, opcode, acks));
+	if (len)
+		memcpy(at + 1, from, len);
+	q->conn.req.ring_end = shm_lane_commit(q->port->chan, &q->conn.lane, at, len, skip, more);
+	return true;
+}
+
+static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
+{
+	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_may_ack_along(q);
+
+	if (!put_request(q, w, opcode, acks, wait_for_more(&q->port->shm, more)))
 		return false;
 	if (acks)
 		ibp_resp_acked(q);
 	ibp_req_number(q, w);
-	q->conn.req.ring_end = m.end;
 	ibp_sent_local(q, opcode, (uint32_t)w->length);
 	return true;
 }
@@ -198,47 +253,55 @@ static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_s
 	const uint64_t operands[2] = {
 		swaps ? w->atomic.swap : w->atomic.compare_add, swaps ? w->atomic.compare_add : 0,
 	};
+	uint8_t opcode = swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD;
 	struct ibp_req *r = &q->conn.req;
-	struct shm_channel *chan = q->port->chan;
 	uint32_t peer_psn = r->peer_psn;
-	struct shm_post m;
+
+	struct leaving m = { .data = operands, .bytes = ibp_shm_atomic_bytes(opcode) };
 
 	if (!is_usual(r, w, LOCAL) || !ibp_req_depth_free(q))
 		return false;
-	put_local_header(q, w, swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD, m.header);
-	m.data = operands;
-	m.bytes = swaps ? sizeof(operands) : sizeof(operands[0]);
+	m.header = local_header(q, w, opcode, false);
 	m.more = wait_for_more(&q->port->shm, more);
-	m.quiet = false;
-	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+	if (!put(q, &m))
 		return false;
+	r->ring_end = m.end;
 	ibp_req_depth_use(r, r->psn_next);
 	ibp_req_number(q, w);
 	r->peer_psn = peer_psn;
-	r->ring_end = m.end;
-	ibp_sent_local(q, swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD, 0);
+	ibp_sent_local(q, opcode, 0);
 	return true;
 }
 
-/* Returns how many of at most `most` requests have left. more: others follow them. */
-static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool more, const bool local)
+/* Returns how many of at most `most` requests have left in packets. */
+static uint32_t post_packets(struct ibp_qp *q, uint32_t tail, uint32_t most)
 {
-	const struct ibp_req *r = &q->conn.req;
 	uint32_t n = 0;
 
 	for (; n < most && q->send.cur != tail; n++) {
 		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
-		int opcode = opcode_of(w, local);
 
-		if (local && opcode < 0 && ibp_is_atomic(w->opcode) &&
-		    post_atomic(q, w, more || q->send.cur + 1 != tail))
-			continue;
-		if (opcode < 0 || !is_usual(r, w, local) ||
-		    !(local ? post_local(q, w, (uint8_t)opcode, more || q->send.cur + 1 != tail)
-			    : post_wire(q, w)))
+		if (opcode_of(w, WIRE) < 0 || !is_usual(&q->conn.req, w, WIRE) || !post_wire(q, w))
 			break;
 	}
 	return n;
+}
+
+/* Sends the requests up to the tail, or to one that is not usual. more: others follow them. */
+static inline void post_messages(struct ibp_qp *q, uint32_t tail, bool more)
+{
+	while (q->send.cur != tail) {
+		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
+		bool follow = more || q->send.cur + 1 != tail;
+		int opcode = opcode_of(w, LOCAL);
+
+		if (opcode < 0) {
+			if (!ibp_is_atomic(w->opcode) || !post_atomic(q, w, follow))
+				break;
+		} else if (!is_usual(&q->conn.req, w, LOCAL) || !post_local(q, w, (uint8_t)opcode, follow)) {
+			break;
+		}
+	}
 }
 
 /* The header of a Send carries the acknowledgement that is due; before a Write it leaves by itself. */
@@ -252,10 +315,10 @@ static __attribute__((noinline)) bool ack_first(struct ibp_qp *q, uint32_t tail)
 	return ibp_resp_ack_first(q);
 }
 
-bool ibp_fast_post(struct eng_qp *qp, bool batch)
+/* Returns true if all that was posted is on its way. */
+static inline bool send_messages(struct ibp_qp *q, bool batch)
 {
-	struct ibp_qp *q = ibp_qp(qp);
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
 
 	if (!may_send(&q->conn.req, LOCAL))
 		return false;
@@ -263,24 +326,28 @@ bool ibp_fast_post(struct eng_qp *qp, bool batch)
 		return false;
 	if (q->conn.req.deadline == UT_NEVER)
 		arm_later(q);
-	post(q, tail, UINT32_MAX, batch, LOCAL);
+	post_messages(q, tail, batch);
 	return q->send.cur == tail;
 }
 
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 {
+	struct ibp_qp *q = ibp_qp(qp);
 	struct eng_swqe *w = ibp_direct_first(qp);
-	enum proto_posted r = PROTO_NEEDS_ROUND;
 
-	if (w)
-		r = ibp_direct_post(qp, w, how, now);
-	else if (ibp_direct_done(qp))
+	if (w) {
+		enum proto_posted r = ibp_direct_post(qp, w, how, now);
+
+		if (r != PROTO_NEEDS_ROUND)
+			return r;
+	} else if (ibp_direct_done(qp)) {
 		return PROTO_EXECUTED; /* a round that ran meanwhile has sent it */
-	if (r != PROTO_NEEDS_ROUND || !(how & PROTO_POST_SEND) || !ibp_fast_post(qp, how & PROTO_POST_BATCH))
-		return r;
-	if (!ibp_qp(qp)->conn.req.to_self || how & PROTO_POST_BATCH)
+	}
+	if (!(how & PROTO_POST_SEND) || !send_messages(q, how & PROTO_POST_BATCH))
+		return PROTO_NEEDS_ROUND;
+	if (!q->conn.req.to_self || how & PROTO_POST_BATCH)
 		return PROTO_SENT;
-	ibp_qp(qp)->port->chan->to_self = true;
+	q->port->chan->to_self = true;
 	return PROTO_SENT_SELF;
 }
 
@@ -289,7 +356,7 @@ bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
 	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
 
 	/* An acknowledgement that is due leaves first, in a train of its own: the full rules send it. */
-	return may_send(&q->conn.req, WIRE) && !q->conn.resp.ack_due && post(q, tail, most, false, WIRE);
+	return may_send(&q->conn.req, WIRE) && !q->conn.resp.ack_due && post_packets(q, tail, most);
 }
 
 /* --- acknowledging --- */
@@ -297,20 +364,18 @@ bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
 bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_port *port = q->port;
-	struct shm_channel *chan = port->chan;
-	struct shm_post m;
+	struct leaving m = {
+		.header = {
+			.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
+			.syndrome = WIRE_SYN_ACK, .psn = psn, .dest_qpn = q->qp->attr.dest_qp_num,
+			.src_qpn = q->qp->qpn, .length = q->conn.resp.msn,
+		},
+		.quiet = port->shm.quiet,
+	};
 
 	if ((q->conn.resp.slow & (IBP_RESP_SERVICE | IBP_RESP_ROUTE | IBP_RESP_MIGRATION)) || port->shm.say_plain)
 		return false;
-	ibp_header_put(m.header, (struct ibp_header){
-		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
-		.syndrome = WIRE_SYN_ACK, .psn = psn, .dest_qpn = q->qp->attr.dest_qp_num,
-		.src_qpn = q->qp->qpn, .length = q->conn.resp.msn,
-	});
-	m.bytes = 0;
-	m.more = false;
-	m.quiet = port->shm.quiet;
-	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+	if (!put(q, &m))
 		return false;
 	port->sent++;
 	ibp_sent_local(q, WIRE_RC_ACKNOWLEDGE, 0);
@@ -496,19 +561,16 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 {
 	const uint64_t value = e->orig;
-	struct ibp_port *port = q->port;
-	struct shm_channel *chan = port->chan;
-	struct shm_post m;
+	struct leaving m = {
+		.header = {
+			.opcode = WIRE_RC_ATOMIC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
+			.syndrome = WIRE_SYN_ACK, .psn = e->first_psn, .dest_qpn = q->qp->attr.dest_qp_num,
+			.src_qpn = q->qp->qpn, .length = e->msn,
+		},
+		.data = &value, .bytes = sizeof(value),
+	};
 
-	ibp_header_put(m.header, (struct ibp_header){
-		.opcode = WIRE_RC_ATOMIC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
-		.syndrome = WIRE_SYN_ACK, .psn = e->first_psn, .dest_qpn = q->qp->attr.dest_qp_num,
-		.src_qpn = q->qp->qpn, .length = e->msn,
-	});
-	m.data = &value;
-	m.bytes = sizeof(value);
-	m.more = m.quiet = false;
-	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
+	if (!put(q, &m))
 		return false;
 	ibp_sent_local(q, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0);
 	return true;

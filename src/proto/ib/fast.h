@@ -26,12 +26,6 @@ struct shm_message;
 
 /* dev_machine.post: executes or sends the requests posted to a queue pair. */
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now);
-/*
- * Sends the requests posted to a queue pair. Returns true if all have left to a process of this
- * host; false: the rest waits for eng_proto_ops.qp_kick() and a round. batch: more requests are
- * posted soon.
- */
-bool ibp_fast_post(struct eng_qp *qp, bool batch);
 /* dev_machine.fast and .finish: execute the usual messages of peer processes; the other messages of
  * the same poll. */
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole);

@@ -240,6 +240,7 @@ static void make_path(struct ibp_qp *q)
 	struct eng_av av;
 
 	eng_av_from_attr(&av, &a->ah_attr);
+	q->conn.lane = (struct shm_lane){ 0 };
 	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
 		q->conn.path.valid = false;
