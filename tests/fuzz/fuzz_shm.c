@@ -51,6 +51,7 @@ static unsigned settings;
 static struct host victim, peer;
 static struct host_addr victim_at, peer_at;
 static struct shm_channel *chan;
+static struct shm_lane lane;
 static uint8_t *own_area; /* of the victim */
 static uint32_t own_area_id;
 static uint8_t plain[BUF], other[BUF];
@@ -156,6 +157,7 @@ static void setup(void)
 	join(&peer, &peer_at, 2);
 	REQUIRE(host_watch(&victim, &victim_at.mail) == 0);
 	REQUIRE(shm_channel_open(&victim, &chan) == 0);
+	lane = (struct shm_lane){ 0 };
 	if (!(settings & NO_MESSAGES))
 		shm_channel_messages(chan, !(settings & NO_FETCH), !(settings & NO_DIRECT));
 	x.page_fd = shm_seg_make("page", sizeof(*x.page), &page);
@@ -571,7 +573,6 @@ static void send_message(void)
 	struct ut_flow f = flow();
 
 	if (how & 2) {
-		static struct shm_lane lane;
 		struct shm_record *at;
 		uint64_t skip;
 

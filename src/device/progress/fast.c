@@ -48,7 +48,8 @@ static void note_acks(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock
 
 /* --- a post --- */
 
-static enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, unsigned how) UT_REQUIRES(a->dev.lock)
+static inline enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, unsigned how) UT_REQUIRES(a->dev.lock);
+static inline enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, unsigned how)
 {
 	enum proto_posted r;
 
@@ -79,7 +80,8 @@ static bool receive(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
  * ago that only the background thread would look at, when it gets a processor. What else has come with it
  * needs a round.
  */
-static enum proto_posted post_after_acks(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+static __attribute__((noinline)) enum proto_posted post_after_acks(struct dev_adapter *a, struct eng_qp *qp)
+	UT_REQUIRES(a->dev.lock)
 {
 	bool round = receive(a);
 	enum proto_posted r = post(a, qp, 0);
