@@ -621,6 +621,7 @@ static void fault_close(struct link *l)
 
 static const struct link_ops fault_ops = {
 	.send = fault_send,
+	.send_after = link_default_send_after,
 	.source_port = fault_source_port,
 	.sender = fault_sender,
 	.recv = fault_recv,

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 /* One received datagram, BTH to ICRC. data lies in the link's receive stage at `off`. It is
  * valid until the next recv(). */
@@ -51,6 +52,8 @@ enum link_sender {
 	LINK_SENDER_STRANGER, /* of this host, and of another user or gone */
 };
 
+#define LINK_FIRST_LEFT 1
+
 struct link;
 
 struct link_ops {
@@ -63,6 +66,13 @@ struct link_ops {
 	 */
 	int (*send)(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
 		    size_t len, size_t seg);
+	/*
+	 * Sends `first`, one datagram that is a response, and data behind it as send() does, in one system call if the link
+	 * can. `first` waits for no better way. Returns 0; -EAGAIN: nothing was sent; LINK_FIRST_LEFT: the socket is full, and
+	 * data is to be sent again without `first`; -errno: as send() of data. Default: link_default_send_after, by two sends.
+	 */
+	int (*send_after)(struct link *l, const struct iovec *first, const struct ut_flow *f, uint32_t qpn,
+			  const uint8_t *data, size_t len, size_t seg);
 	/*
 	 * The source port that packets of this flow will carry, host order; the
 	 * ICRC covers it. Opens what is needed for f->sport; falls back to the
@@ -172,6 +182,21 @@ struct link {
 	 * under these bits. */
 	bool in_use;
 };
+
+static inline int link_default_send_after(struct link *l, const struct iovec *first, const struct ut_flow *f,
+					  uint32_t qpn, const uint8_t *data, size_t len, size_t seg)
+{
+	bool leaving = l->leaving;
+	int r;
+
+	l->leaving = true;
+	r = l->ops->send(l, f, qpn, (const uint8_t *)first->iov_base, first->iov_len, first->iov_len);
+	l->leaving = leaving;
+	if (r == -EAGAIN)
+		return r;
+	r = l->ops->send(l, f, qpn, data, len, seg);
+	return r == -EAGAIN ? LINK_FIRST_LEFT : r;
+}
 
 /* Returns -EAGAIN. */
 static inline int link_default_take(struct link *l, const struct iovec *iov, int n)

@@ -140,6 +140,7 @@ void obs_tap_link(struct obs_tap *t, struct link *l)
 	t->link_ops = l->ops;
 	t->link_over = *l->ops;
 	t->link_over.send = tap_send;
+	t->link_over.send_after = link_default_send_after; /* both pass tap_send() */
 	t->link_over.recv = tap_recv;
 	t->link_over.close = tap_close;
 	l->ops = &t->link_over;

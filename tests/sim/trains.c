@@ -223,6 +223,59 @@ static void fault_among_acks(void)
 	close_pairs(c);
 }
 
+/* A message, and its answer, which the responder's program posts before the round that receives the message: the
+ * acknowledgement is set aside and leaves with the answer. */
+static struct pairs *answer_at_once(bool own)
+{
+	struct pairs *c = open_pairs_as(1, 2, own, &(struct sim_qp_options){ .timeout_zero = true });
+
+	CHECK(sim_post_recv(&c->a[0], 7, c->a[0].mem, LEN) == 0);
+	send_message(&c->a[0], 0, 0);
+	sim_round(&c->w);
+	send_message(&c->b[0], 9, PAGE);
+	return c;
+}
+
+/* The socket is full: neither leaves; then both do, in order and once. */
+static void ahead_waits(void)
+{
+	struct pairs *c = answer_at_once(true);
+	const struct tape_packet *ack, *answer;
+
+	sim_link_block(c->w.host[1].link, true);
+	later(c);
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 1 && tape_count(&c->tape, WIRE_RC_ACKNOWLEDGE) == 0);
+	sim_link_block(c->w.host[1].link, false);
+	arrived(c, 0);
+	sim_wc_is(&c->w, c->a[0].rcq, IBV_WC_SUCCESS);
+	sim_wc_is(&c->w, c->b[0].scq, IBV_WC_SUCCESS);
+	ack = tape_find(&c->tape, WIRE_RC_ACKNOWLEDGE, 0);
+	answer = tape_find(&c->tape, WIRE_RC_SEND_ONLY, 1);
+	CHECK(ack && answer && ack < answer);
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 2 && tape_count(&c->tape, WIRE_RC_ACKNOWLEDGE) == 2);
+	CHECK(sim_counter(&c->w.host[1], ENG_C_tx_pkts) == 2 && sim_counter(&c->w.host[0], ENG_C_rx_icrc_errors) == 0);
+	close_pairs(c);
+}
+
+/* The answer's memory is gone: the acknowledgement leaves all the same. */
+static void ahead_of_nothing(bool own)
+{
+	struct pairs *c = answer_at_once(own);
+
+	CHECK(munmap(c->b[0].mem + PAGE, PAGE) == 0);
+	later(c);
+	arrived(c, 0);
+	CHECK(sim_wc_is(&c->w, c->b[0].scq, IBV_WC_LOC_PROT_ERR).wr_id == 9);
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 1 && tape_count(&c->tape, WIRE_RC_ACKNOWLEDGE) == 1);
+	close_pairs(c);
+}
+
+static void ahead_of_a_fault(void)
+{
+	ahead_of_nothing(false);
+	ahead_of_nothing(true);
+}
+
 /* A train waits for the socket when one of its queue pairs goes. */
 static void one_goes(void)
 {
@@ -292,6 +345,8 @@ static const struct test_case cases[] = {
 	{ "74", "a fault between others", fault_between_others },
 	{ "74", "a fault between packets that are ready", fault_between_ready },
 	{ "74", "a fault among acknowledgements", fault_among_acks },
+	{ "-", "an acknowledgement ahead of a train that waits", ahead_waits },
+	{ "-", "an acknowledgement ahead of a fault", ahead_of_a_fault },
 	{ "-", "one goes while all wait", one_goes },
 	{ "-", "requests that coalesce", coalescing },
 };

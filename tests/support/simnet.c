@@ -504,6 +504,7 @@ static void sim_close(struct link *l)
 
 static const struct link_ops sim_ops = {
 	.send = sim_send,
+	.send_after = link_default_send_after,
 	.source_port = sim_source_port,
 	.sender = sim_sender,
 	.recv = sim_recv,

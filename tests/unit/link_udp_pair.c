@@ -65,6 +65,49 @@ static void check_train(struct link *a, struct link *b, const uint8_t addr[16], 
 	CHECK(b->ops->recv(b, v, 5) == 0);
 }
 
+static uint64_t sent_by(struct link *l)
+{
+	struct udp_stats st;
+
+	udp_stats(l, &st);
+	return st.calls_send;
+}
+
+/* A datagram, and a longer train behind it: in this order, and by one call where the kernel takes trains. */
+static void check_after(struct link *a, struct link *b, const uint8_t addr[16], size_t seg, unsigned n)
+{
+	static uint8_t first[20], out[65536];
+	struct iovec iov = { first, sizeof(first) };
+	struct ut_flow f = flow_to(addr, addr, 50124);
+	uint64_t before;
+	struct link_rx v[5];
+	unsigned got = 0;
+
+	f.tos = 0x6a;
+	fill(first, sizeof(first), b->qpn_fixed | 0x1234, 200);
+	for (unsigned i = 0; i < n; i++)
+		fill(out + i * seg, seg, b->qpn_fixed | 0x1234, i);
+	a->ops->source_port(a, &f);
+	before = sent_by(a);
+	CHECK(a->ops->send_after(a, &iov, &f, 0, out, n * seg, seg) == 0);
+	CHECK(sent_by(a) == before + (a->train_packets == 1 && n > 1 ? 1 + n : 1));
+	while (got < 1 + n) {
+		int k = recv_wait(b, v, 5, 20 * UT_S);
+
+		CHECK(k > 0);
+		for (int i = 0; i < k; i++, got++) {
+			CHECK(v[i].len == (got ? seg : sizeof(first)));
+			CHECK(!memcmp(v[i].data, got ? out + (got - 1) * seg : first, v[i].len));
+			CHECK(v[i].tos == 0x6a && v[i].sport == a->ops->source_port(a, &f));
+		}
+	}
+	CHECK(b->ops->recv(b, v, 5) == 0);
+	CHECK(a->ops->send_after(a, &iov, &f, 0, out, 65508, 65508) == -EINVAL);
+	CHECK(recv_wait(b, v, 5, 20 * UT_S) == 1 && v[0].len == sizeof(first)); /* a fault of the train alone */
+	f.src[12] = 77;
+	CHECK(a->ops->send_after(a, &iov, &f, 0, out, seg, seg) < 0);
+}
+
 static void test_sizes(const uint8_t addr[16])
 {
 	struct link *a = open_on(addr), *b = open_on(addr);
@@ -84,6 +127,8 @@ static void test_sizes(const uint8_t addr[16])
 	}
 	for (int i = 0; i < 300; i++)
 		check_train(a, b, addr, 64, 1 + (unsigned)i % (most < 8 ? most : 8), 9);
+	check_after(a, b, addr, 24, 1);
+	check_after(a, b, addr, 512, most < 8 ? most : 8);
 	CHECK(a->ops->send(a, &f, 0, big, 65508, 65508) == -EINVAL);
 	CHECK(a->ops->send(a, &f, 0, big, 65 * 8, 8) == -EINVAL);
 	f.src[12] = 77;

@@ -217,6 +217,7 @@ static void close_link(struct link *l)
 
 static const struct link_ops ops = {
 	.send = fabric_send,
+	.send_after = link_default_send_after,
 	.source_port = no_port,
 	.recv = fabric_recv,
 	.take = link_default_take,

@@ -52,22 +52,55 @@ static void learn(struct link *l)
 	l->qpn_mask = lower->qpn_mask;
 }
 
+/* Returns as shm_channel_send(). */
+static int by_ring(struct link *l, bool leaving, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
+		   size_t len, size_t seg)
+{
+	struct link *lower = of(l)->lower;
+	int r;
+
+	shm_channel_leaving(of(l)->chan, leaving);
+	r = shm_channel_send(of(l)->chan, f, qpn, lower->ops->source_port(lower, f), data, len, seg);
+	shm_channel_leaving(of(l)->chan, false); /* messages may wait */
+	if (r <= 0)
+		lower->in_use = true;
+	return r;
+}
+
 static int local_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
 		      size_t len, size_t seg)
 {
 	struct link *lower = lower_of(l);
-	int r;
+	int r = by_ring(l, l->leaving, f, qpn, data, len, seg);
 
-	shm_channel_leaving(of(l)->chan, l->leaving);
-	r = shm_channel_send(of(l)->chan, f, qpn, lower->ops->source_port(lower, f), data, len, seg);
-	shm_channel_leaving(of(l)->chan, false); /* messages may wait */
-	if (r <= 0) {
-		lower->in_use = true;
+	if (r <= 0)
 		return r;
-	}
 	r = lower->ops->send(lower, f, qpn, data, len, seg);
 	l->train_packets = lower->train_packets;
 	return r;
+}
+
+static int local_send_after(struct link *l, const struct iovec *first, const struct ut_flow *f, uint32_t qpn,
+			    const uint8_t *data, size_t len, size_t seg)
+{
+	const uint8_t *one = first->iov_base;
+	struct link *lower = lower_of(l);
+	int r = by_ring(l, true, f, qpn, one, first->iov_len, first->iov_len), then;
+
+	if (r == -EAGAIN)
+		return r;
+	then = by_ring(l, l->leaving, f, qpn, data, len, seg);
+	if (r > 0 && then > 0) {
+		r = lower->ops->send_after(lower, first, f, qpn, data, len, seg);
+		l->train_packets = lower->train_packets;
+		return r;
+	}
+	/* The way has changed between them. */
+	if (r > 0)
+		lower->ops->send(lower, f, qpn, one, first->iov_len, first->iov_len);
+	else if (then > 0)
+		then = lower->ops->send(lower, f, qpn, data, len, seg);
+	return then == -EAGAIN ? LINK_FIRST_LEFT : then;
 }
 
 static enum link_sender local_sender(struct link *l, const struct link_rx *rx)
@@ -245,6 +278,7 @@ static int local_fd(struct link *l)
 
 static const struct link_ops ops = {
 	.send = local_send,
+	.send_after = local_send_after,
 	.source_port = local_source_port,
 	.sender = local_sender,
 	.recv = local_recv,

@@ -196,20 +196,37 @@ static bool may_be_old(long r)
 	       r == -EOPNOTSUPP || r == -ENONET;
 }
 
+/* A train as the kernel takes it. Not to be copied: it points into itself. */
+struct tx_message {
+	_Alignas(struct cmsghdr) char control[192];
+	struct iovec iov;
+};
+
+static void fill_message(struct tx_message *m, struct msghdr *h, const struct ut_flow *f, const struct tx_way *w,
+			 const uint8_t *data, size_t len, size_t seg)
+{
+	m->iov = (struct iovec){ (void *)data, len };
+	h->msg_iov = &m->iov;
+	h->msg_iovlen = 1;
+	h->msg_control = m->control;
+	h->msg_controllen = 0;
+	h->msg_flags = 0;
+	fill_control(h, f, w, len, seg);
+	if (!h->msg_controllen)
+		h->msg_control = NULL;
+}
+
 static int send_once(struct udp_link *u, const struct ut_flow *f, const struct tx_way *w,
 		     const uint8_t *data, size_t len, size_t seg)
 {
-	_Alignas(struct cmsghdr) char control[192];
-	struct iovec iov = { (void *)data, len };
 	union ut_sockaddr sa;
-	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1,
-			    .msg_control = control };
+	struct tx_message m;
+	struct msghdr h;
 	long r;
 
+	h.msg_name = &sa;
 	h.msg_namelen = ut_ip_to_sockaddr(f->dst, u->host.port, f->scope, &sa);
-	fill_control(&h, f, w, len, seg);
-	if (!h.msg_controllen)
-		h.msg_control = NULL;
+	fill_message(&m, &h, f, w, data, len, seg);
 	for (int i = 0; i < 2; i++) {
 		u->stats.calls_send++;
 		r = UT_SYS(SYS_sendmsg, w->port->at.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -258,6 +275,12 @@ static int send_all(struct link *l, const struct ut_flow *f, const struct tx_way
 	return r;
 }
 
+static bool is_train(const struct link *l, const struct ut_flow *f, size_t len, size_t seg)
+{
+	return seg && len && len <= l->train_bytes && (len <= seg || (len - 1) / seg < 64) &&
+	       ut_ip_is_v4(f->src) == ut_ip_is_v4(f->dst);
+}
+
 int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
 	     size_t len, size_t seg)
 {
@@ -265,8 +288,7 @@ int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_
 	struct tx_way w;
 	int r;
 
-	if (!seg || !len || len > l->train_bytes || (len > seg && (len - 1) / seg >= 64) ||
-	    ut_ip_is_v4(f->src) != ut_ip_is_v4(f->dst))
+	if (!is_train(l, f, len, seg))
 		return -EINVAL;
 	r = find_way(u, f, &w);
 	if (r < 0)
@@ -276,4 +298,39 @@ int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_
 	if (r == -ENETUNREACH && ut_ip_is_group(f->dst))
 		r = udp_group_post(u, f, data, len, seg);
 	return r;
+}
+
+/* Both in one call. Returns how many have left, or -errno of the first. */
+static int send_both(struct udp_link *u, const struct iovec *first, const struct ut_flow *f, const struct tx_way *w,
+		     const uint8_t *data, size_t len, size_t seg)
+{
+	union ut_sockaddr sa;
+	struct tx_message m[2];
+	struct mmsghdr h[2];
+
+	h[0].msg_hdr.msg_name = h[1].msg_hdr.msg_name = &sa;
+	h[0].msg_hdr.msg_namelen = h[1].msg_hdr.msg_namelen = ut_ip_to_sockaddr(f->dst, u->host.port, f->scope, &sa);
+	fill_message(&m[0], &h[0].msg_hdr, f, w, first->iov_base, first->iov_len, first->iov_len);
+	fill_message(&m[1], &h[1].msg_hdr, f, w, data, len, seg);
+	u->stats.calls_send++;
+	return (int)UT_SYS(SYS_sendmmsg, w->port->at.fd, h, 2, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+int udp_send_after(struct link *l, const struct iovec *first, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
+		   size_t len, size_t seg)
+{
+	struct udp_link *u = udp_of(l);
+	struct tx_way w;
+	int r = -EINVAL;
+
+	if (is_train(l, f, len, seg) && (len <= seg || u->gso) && find_way(u, f, &w) == 0)
+		r = send_both(u, first, f, &w, data, len, seg);
+	/* What is wrong with the first, or is an error of an earlier datagram, the usual calls find out. */
+	if (r < 0 && r != -EAGAIN)
+		return link_default_send_after(l, first, f, qpn, data, len, seg);
+	if (r < 0)
+		return r;
+	u->active = true;
+	r = r == 2 ? 0 : send_all(l, f, &w, data, len, seg);
+	return r == -EAGAIN ? LINK_FIRST_LEFT : r;
 }

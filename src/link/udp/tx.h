@@ -15,9 +15,12 @@
 
 /* Sets the default TOS and TTL of a socket, so that the usual packet needs no ancillary data. */
 void udp_tx_defaults(int fd, bool v4, int tos, int ttl);
-/* link_ops.send and .source_port */
+/* link_ops.send and .source_port, */
 int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
 	     size_t len, size_t seg);
+/* link_ops.send_after, with one sendmmsg */
+int udp_send_after(struct link *l, const struct iovec *first, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
+		   size_t len, size_t seg);
 uint16_t udp_source_port(struct link *l, const struct ut_flow *f);
 /* Closes the sockets of a local address. */
 void udp_tx_forget(struct udp_link *u, const uint8_t addr[16]);

@@ -73,6 +73,7 @@ static void udp_close(struct link *l)
 
 static const struct link_ops udp_ops = {
 	.send = udp_send,
+	.send_after = udp_send_after,
 	.source_port = udp_source_port,
 	.recv = udp_recv,
 	.take = udp_take,

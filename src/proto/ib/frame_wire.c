@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define ACK_BYTES 20u /* an acknowledgement on the wire */
 #define ASK_PAGES 512u /* gather lists with fewer bytes left are left to ut_stage_gather_user() */
 
 static const uint8_t zeros[8]; /* pad and room for the ICRC, as the last piece of a packet */
@@ -80,6 +79,37 @@ static bool joins(const struct ibp_port *port, const struct ibp_qp *q, bool resp
 	       t->n_iov < IBP_IOV - 80 && same_way(port, q, t->of[t->n - 1]);
 }
 
+/* What is ahead of the train stays. */
+static void empty(struct ibp_train *t)
+{
+	t->len = t->seg = t->n = 0;
+	t->closed = t->user = t->waiting = t->ready = false;
+	t->n_iov = t->n_spans = 0;
+}
+
+/* Sets an acknowledgement that is alone in the train aside, so that it leaves with a request of the same queue pair. Returns
+ * false if there is none. */
+static bool put_ahead(struct ibp_port *port, const struct ibp_qp *q, bool response)
+{
+	struct ibp_train *t = &port->train;
+
+	if (response || !t->response || !t->ready || t->n != 1 || t->len != IBP_ACK_BYTES || t->of[0] != q ||
+	    t->has_ahead || memcmp(&q->conn.path.flow, &t->path.flow, sizeof(t->path.flow)))
+		return false;
+	memcpy(t->ahead, t->stage.base, IBP_ACK_BYTES);
+	t->has_ahead = true;
+	empty(t);
+	return true;
+}
+
+/* Returns true if a packet of this queue pair cannot be added before what is there has left. */
+static bool must_leave(const struct ibp_port *port, const struct ibp_qp *q, bool response, uint32_t size)
+{
+	const struct ibp_train *t = &port->train;
+
+	return t->waiting || (t->n ? !joins(port, q, response, size) : t->has_ahead);
+}
+
 static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
 {
 	enum ibv_qp_state before = eng_qp_state(q->qp);
@@ -87,7 +117,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 	struct ibp_port *port = q->port;
 	struct ibp_train *t = &port->train;
 
-	if (t->waiting || (t->n && !joins(port, q, response, size)))
+	if (must_leave(port, q, response, size) && (t->waiting || !put_ahead(port, q, response)))
 		ibp_train_flush(port);
 	/* The flush may have found a fault of this very queue pair. */
 	if (t->waiting || eng_qp_state(q->qp) != before)
@@ -135,7 +165,7 @@ static void put_icrc(const struct ibp_port *port, struct ibp_train *t, uint16_t 
 	uint32_t off = i * t->seg, size = t->len - off < t->seg ? t->len - off : t->seg;
 	uint8_t *at = t->stage.base + off;
 
-	wire_put_icrc(at + size - 4, wire_icrc_again(&t->path.icrc, &t->memo[size != ACK_BYTES], sport,
+	wire_put_icrc(at + size - 4, wire_icrc_again(&t->path.icrc, &t->memo[size != IBP_ACK_BYTES], sport,
 						     port->link->port, (uint16_t)i, at, size - 4));
 }
 
@@ -230,13 +260,6 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 /* --- leaving --- */
 
 #define IBP_COPY_SUMMED 512u /* bytes from which on copy and checksum in one pass pay */
-
-static void empty(struct ibp_train *t)
-{
-	t->len = t->seg = t->n = 0;
-	t->closed = t->user = t->waiting = t->ready = false;
-	t->n_iov = t->n_spans = 0;
-}
 
 static void put_icrcs(const struct ibp_port *port, struct ibp_train *t, uint32_t n)
 {
@@ -350,17 +373,36 @@ static void keep_behind(struct ibp_train *t, uint32_t bad)
  * A response goes the way that is open now: its request has come, so the peer does not wait for a better one, and this
  * process may leave with the message by _exit() before that is known.
  */
-static int send_train(struct ibp_port *port, uint32_t len)
+static int send_packets(struct ibp_port *port, bool response, const uint8_t *at, uint32_t len, uint32_t seg)
 {
-	struct ibp_train *t = &port->train;
 	struct link *l = port->link;
 	bool leaving = l->leaving;
 	int r;
 
-	l->leaving |= t->response;
-	r = l->ops->send(l, &t->path.flow, (uint32_t)wire_get_BTH_dest_qpn(t->stage.base), t->stage.base, len, t->seg);
+	l->leaving |= response;
+	r = l->ops->send(l, &port->train.path.flow, (uint32_t)wire_get_BTH_dest_qpn(at), at, len, seg);
 	l->leaving = leaving;
 	return r;
+}
+
+/* What is ahead, then the train, if any of it is to leave. */
+static int send_ahead(struct ibp_port *port, uint32_t len)
+{
+	struct ibp_train *t = &port->train;
+	struct iovec ahead = { t->ahead, IBP_ACK_BYTES };
+	struct link *l = port->link;
+	int r;
+
+	eng_dev_held(port->dev);
+	r = len ? l->ops->send_after(l, &ahead, &t->path.flow, (uint32_t)wire_get_BTH_dest_qpn(t->ahead), t->stage.base,
+				     len, t->seg)
+		: send_packets(port, true, t->ahead, IBP_ACK_BYTES, IBP_ACK_BYTES);
+	if (r == -EAGAIN)
+		return r;
+	t->has_ahead = false;
+	port->dev->counters[ENG_C_tx_pkts]++;
+	port->dev->counters[ENG_C_tx_bytes] += IBP_ACK_BYTES;
+	return r == LINK_FIRST_LEFT ? -EAGAIN : r;
 }
 
 /* Returns 0, or -EAGAIN if the train waits for the socket. */
@@ -371,8 +413,10 @@ static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
 	int r = 0;
 
 	eng_dev_held(dev);
-	if (n)
-		r = send_train(port, len);
+	if (t->has_ahead)
+		r = send_ahead(port, len);
+	else if (n)
+		r = send_packets(port, t->response, t->stage.base, len, t->seg);
 	if (r == -EAGAIN) {
 		t->waiting = port->blocked = true;
 		t->n = n;
@@ -409,7 +453,7 @@ void ibp_train_flush(struct ibp_port *port)
 {
 	struct ibp_train *t = &port->train;
 
-	if (t->waiting && put_out(port, t->n, t->len) == 0)
+	if ((t->waiting || (t->has_ahead && !t->n)) && put_out(port, t->n, t->len) == 0)
 		empty(t);
 	while (t->n && !t->waiting) {
 		size_t got = t->ready ? t->len : fill(port, t);
@@ -454,7 +498,7 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	/* Without a GRH the ICRC covers the service level, which the peer chooses. */
 	if (connected && (!rx->lids || rx->grh || rx->sl == q->conn.path.flow.sl)) {
 		flow = &q->conn.rx_icrc;
-		memo = &q->conn.rx_memo[rx->len != ACK_BYTES];
+		memo = &q->conn.rx_memo[rx->len != IBP_ACK_BYTES];
 	} else {
 		ibp_icrc_of(&local, rx);
 	}

@@ -3,6 +3,9 @@
  * The framing of datagrams. Packets of equal size to one process leave in a single system call (UDP
  * GSO on the real link): a train, of one queue pair or of many.
  *
+ * An acknowledgement that is followed by a request of its queue pair waits for that train: both leave in one call, as two
+ * datagrams, since the packets of a train but the last are equally long.
+ *
  * Small packets are put together at once. Else headers are written beside the train and payload is
  * only named; the flush then copies both into the stage with one gathering call, however many
  * packets and pieces there are, computes the ICRCs over the copy, and sends it. So each payload
@@ -24,6 +27,7 @@
 #define IBP_TRAIN_PACKETS 64u
 #define IBP_TRAIN_BYTES 65000u
 #define IBP_SPANS 8
+#define IBP_ACK_BYTES 20u /* an acknowledgement on the wire */
 #define IBP_IOV 1000 /* below IOV_MAX with room for one header */
 
 /* Packets that leave in one send: of equal size, on one path; the last may be shorter. */
@@ -36,6 +40,9 @@ struct ibp_train {
 	bool closed, user, response;
 	bool ready;   /* all packets are in the stage with their ICRCs */
 	bool waiting; /* the packets are ready, but the socket was full */
+	/* An acknowledgement that leaves in front of the train, in the same call; its path is the train's. */
+	bool has_ahead;
+	uint8_t ahead[IBP_ACK_BYTES];
 	int n_iov;
 	struct iovec iov[IBP_IOV + 24];
 	/* Pages of application memory in the train, adjoining ones in one span; n_spans >
@@ -54,6 +61,11 @@ extern const struct ibp_framing ibp_frame_wire;
 /* Returns 0, -ENOMEM, -EMFILE, ... */
 int ibp_train_init(struct ibp_port *port);
 void ibp_train_fini(struct ibp_port *port);
+/* Returns true if packets have not left. */
+static inline bool ibp_train_has_any(const struct ibp_train *t)
+{
+	return t->n || t->has_ahead;
+}
 /* Sends the train. Requester or responder is told of a packet whose memory cannot be read. If the
  * socket is full, train.waiting is set. */
 void ibp_train_flush(struct ibp_port *port);

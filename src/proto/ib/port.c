@@ -351,7 +351,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 		give_turn(ut_container(n, struct ibp_qp, active));
 	if (acks != ENG_ACKS_LATER)
 		send_acks(port, acks == ENG_ACKS_QUIETLY);
-	if (port->train.n)
+	if (ibp_train_has_any(&port->train))
 		ibp_train_flush(port);
 	if (port->chan->unflushed)
 		port->chan->ops->flush(port->chan);
@@ -368,7 +368,7 @@ void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how)
 
 	port->blocked = false;
 	send_acks(port, how == ENG_ACKS_QUIETLY);
-	if (port->train.n)
+	if (ibp_train_has_any(&port->train))
 		ibp_train_flush(port);
 }
 
