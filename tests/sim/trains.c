@@ -276,6 +276,100 @@ static void ahead_of_a_fault(void)
 	ahead_of_nothing(true);
 }
 
+static void take_in(struct sim_host *h)
+{
+	struct eng_dev *dev = &h->dev;
+	struct link_rx rx[4];
+	int n;
+
+	ut_lock(&dev->lock);
+	while ((n = h->link->ops->recv(h->link, rx, 4)) > 0)
+		ibp_receive(dev, rx, n, h->world->now);
+	ut_unlock(&dev->lock);
+}
+
+/* As a poster that finds nothing but its own request to do. Returns true if all is on its way. */
+static bool posts(struct sim_end *e, uint64_t id, enum ibv_wr_opcode code, bool batch)
+{
+	struct eng_dev *dev = &e->h->dev;
+	bool sent;
+
+	ut_lock(&dev->lock);
+	CHECK(sim_post(e, &(struct sim_op){ .code = code, .id = id, .at = e->mem + PAGE, .len = LEN }) == 0);
+	CHECK(eng_dev_pop_pending(dev) == e->qp);
+	sent = sim_post_fast(e->qp, batch);
+	if (!sent)
+		eng_dev_mark(dev, e->qp);
+	ut_unlock(&dev->lock);
+	return sent;
+}
+
+static void deliver(struct pairs *c)
+{
+	c->w.now += SIM_DELAY;
+	sim_net_deliver(c->w.net, c->w.now);
+}
+
+/* A pair of which b owes an acknowledgement, after a message each way. */
+static struct pairs *owing(void)
+{
+	struct pairs *c = open_pairs_as(1, 2, true, &(struct sim_qp_options){ .timeout_zero = true });
+
+	for (int i = 0; i < 4; i++) {
+		CHECK(sim_post_recv(&c->a[0], (uint64_t)i, c->a[0].mem, LEN) == 0);
+		CHECK(sim_post_recv(&c->b[0], (uint64_t)i, c->b[0].mem, LEN) == 0);
+	}
+	send_message(&c->a[0], 0, 0);
+	send_message(&c->b[0], 0, PAGE);
+	sim_round(&c->w);
+	later(c);
+	later(c); /* the acknowledgements, too */
+	send_message(&c->a[0], 1, 0);
+	sim_round(&c->w);
+	deliver(c);
+	take_in(&c->w.host[1]);
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 3 && tape_count(&c->tape, WIRE_RC_ACKNOWLEDGE) == 2);
+	return c;
+}
+
+static void both_ways(struct pairs *c, int n)
+{
+	for (int i = 0; i < n; i++)
+		sim_wc_is(&c->w, c->b[0].scq, IBV_WC_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		sim_wc_is(&c->w, c->a[0].scq, IBV_WC_SUCCESS);
+	CHECK(sim_counter(&c->w.host[0], ENG_C_rx_icrc_errors) == 0 && sim_counter(&c->w.host[1], ENG_C_rx_icrc_errors) == 0);
+	CHECK(sim_counter(&c->w.host[0], ENG_C_retransmits) == 0 && sim_counter(&c->w.host[1], ENG_C_retransmits) == 0);
+}
+
+/* A post that needs no round sends at once, the acknowledgement that is due first. */
+static void sent_at_once(void)
+{
+	struct pairs *c = owing();
+
+	CHECK(posts(&c->b[0], 1, IBV_WR_SEND, false));
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 4 && tape_count(&c->tape, WIRE_RC_ACKNOWLEDGE) == 3);
+	CHECK(tape_find(&c->tape, WIRE_RC_ACKNOWLEDGE, 2) < tape_find(&c->tape, WIRE_RC_SEND_ONLY, 3));
+	CHECK(posts(&c->b[0], 2, IBV_WR_SEND, false) && tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 5);
+	CHECK(!posts(&c->b[0], 3, IBV_WR_SEND, true) && tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 5);
+	both_ways(c, 4);
+	close_pairs(c);
+}
+
+/* Without room in the socket a round sends both later, once. */
+static void sent_when_there_is_room(void)
+{
+	struct pairs *c = owing();
+
+	sim_link_block(c->w.host[1].link, true);
+	CHECK(!posts(&c->b[0], 1, IBV_WR_SEND, false) && tape_count(&c->tape, WIRE_RC_ACKNOWLEDGE) == 2);
+	sim_link_block(c->w.host[1].link, false);
+	both_ways(c, 2);
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 4 && tape_count(&c->tape, WIRE_RC_ACKNOWLEDGE) == 4);
+	CHECK(tape_find(&c->tape, WIRE_RC_ACKNOWLEDGE, 2) < tape_find(&c->tape, WIRE_RC_SEND_ONLY, 3));
+	close_pairs(c);
+}
+
 /* A train waits for the socket when one of its queue pairs goes. */
 static void one_goes(void)
 {
@@ -347,6 +441,8 @@ static const struct test_case cases[] = {
 	{ "74", "a fault among acknowledgements", fault_among_acks },
 	{ "-", "an acknowledgement ahead of a train that waits", ahead_waits },
 	{ "-", "an acknowledgement ahead of a fault", ahead_of_a_fault },
+	{ "-", "a post that needs no round", sent_at_once },
+	{ "-", "a post that needs no round, without room", sent_when_there_is_room },
 	{ "-", "one goes while all wait", one_goes },
 	{ "-", "requests that coalesce", coalescing },
 };

@@ -113,7 +113,7 @@ static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct sim_host *h = dev->device;
 
-	return h->world->local && !h->stopped && h->posts++ % 2 &&
+	return (h->world->local || h->world->own) && !h->stopped && h->posts++ % 2 &&
 	       sim_post_fast(qp, h->posts % 4 == 0);
 }
 

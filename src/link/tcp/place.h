@@ -71,7 +71,7 @@ struct tcp_place {
 	struct ut_list polled, todo, unclaimed;
 	struct ut_list in_flight; /* streams that have sent, by look_at */
 	struct ut_list over; /* ended: closed() is due when the others have been looked at */
-	unsigned n_polled, calls, empties, look_only;
+	unsigned n_polled, calls, look_only;
 	uint64_t now;       /* of the last poll() */
 	uint64_t accept_at; /* listeners wait for descriptors until then; 0 = they do not */
 	/* The stream whose rest still lies in the stage. */

@@ -20,8 +20,7 @@
 
 #define POLLED_MAX 4
 #define POLLED_EMPTY 1000  /* empty reads until a stream is quiet again */
-#define LOOK_EMPTY 8    /* empty calls per look at the quiet streams */
-#define LOOK_CALLS 16   /* calls per look while every call finds bytes */
+#define LOOK_CALLS 16   /* calls per look at the quiet streams; most calls of a thread that waits are empty */
 #define LOOK_ONLY 8     /* looks that find no quiet stream, until the polled ones are read again */
 #define EVENTS 64
 #define LOOKS_OVER 8    /* looks before an end is told, while each finds EVENTS that are ready */
@@ -199,8 +198,7 @@ static int look(struct tcp_place *p, bool *more)
 static bool is_time_to_look(struct tcp_place *p, bool idle)
 {
 	return p->look_only || (ut_list_empty(&p->polled) && !p->base.rare) ||
-	       (idle && atomic_load(&p->sleeping)) || ++p->calls % LOOK_CALLS == 0 ||
-	       (idle && ++p->empties % LOOK_EMPTY == 0);
+	       (idle && atomic_load(&p->sleeping)) || ++p->calls % LOOK_CALLS == 0;
 }
 
 static int read_polled(struct tcp_place *p)

@@ -5,11 +5,10 @@
 #include "proto/ib/responder.h"
 
 /* Limits of coalescing. Of a message: a train has room for some of them. Of a queue pair: messages
- * that wait, and unacknowledged packets before them, unless a batch is posted. */
+ * that wait. */
 #define COALESCE_BYTES 16384u
 #define COALESCE_SUM 65536u /* as if all were as long as the last */
 #define COALESCE_MOST 32u
-#define COALESCE_FLIGHT 16
 #define COALESCE_ALL 64 /* posts of all queue pairs together: one train, which the last of them fills */
 
 void ibp_coalesce_end(struct ibp_port *port)
@@ -35,7 +34,7 @@ static bool can_wait(struct ibp_qp *q, bool batch)
 	const struct eng_swqe *w;
 
 	if (is_slow(q) || ibp_resp_has_work(q) || !n || n >= COALESCE_MOST ||
-	    (!batch && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
+	    (!batch && psn_diff(r->psn_send, r->psn_una) < IBP_COALESCE_FLIGHT))
 		return false;
 	/* The requests before it could coalesce, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);

@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#define IBP_COALESCE_FLIGHT 16 /* unacknowledged packets of a queue pair before messages that wait, unless a batch is posted */
+
 struct eng_dev;
 struct eng_qp;
 struct ibp_port;

@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/ring.h"
 #include "host/shm/lane.h"
+#include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/requester.h"
@@ -273,6 +274,12 @@ static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_s
 	return true;
 }
 
+/* Returns true for a request that leaves as one packet, without anything unusual. */
+static inline bool is_packet(const struct ibp_qp *q, const struct eng_swqe *w)
+{
+	return opcode_of(w, WIRE) >= 0 && is_usual(&q->conn.req, w, WIRE);
+}
+
 /* Returns how many of at most `most` requests have left in packets. */
 static uint32_t post_packets(struct ibp_qp *q, uint32_t tail, uint32_t most)
 {
@@ -281,7 +288,7 @@ static uint32_t post_packets(struct ibp_qp *q, uint32_t tail, uint32_t most)
 	for (; n < most && q->send.cur != tail; n++) {
 		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 
-		if (opcode_of(w, WIRE) < 0 || !is_usual(&q->conn.req, w, WIRE) || !post_wire(q, w))
+		if (!is_packet(q, w) || !post_wire(q, w))
 			break;
 	}
 	return n;
@@ -330,6 +337,33 @@ static inline bool send_messages(struct ibp_qp *q, bool batch)
 	return q->send.cur == tail;
 }
 
+/* Posts that coalesce, or that find other work, leave with a round. */
+static inline bool may_send_packets(const struct ibp_qp *q)
+{
+	const struct ibp_port *port = q->port;
+
+	return may_send(&q->conn.req, WIRE) && ut_list_empty(&port->active) && !port->train.waiting &&
+	       !ibp_train_has_any(&port->train) &&
+	       psn_diff(q->conn.req.psn_send, q->conn.req.psn_una) < IBP_COALESCE_FLIGHT;
+}
+
+/* Returns true if all that was posted is on its way, by datagrams: the acknowledgement that is due, and requests of one
+ * packet. */
+static bool send_packets(struct ibp_qp *q)
+{
+	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
+	struct ibp_port *port = q->port;
+
+	if (q->send.cur == tail || !may_send_packets(q) || !is_packet(q, eng_ring_at(&q->qp->sq, q->send.cur)) ||
+	    (q->conn.resp.ack_due && !ibp_resp_ack_ahead(q)))
+		return false;
+	if (q->conn.req.deadline == UT_NEVER)
+		arm_later(q);
+	post_packets(q, tail, UINT32_MAX);
+	ibp_train_flush(port);
+	return q->send.cur == tail && !port->train.waiting;
+}
+
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 {
 	struct ibp_qp *q = ibp_qp(qp);
@@ -343,8 +377,10 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 	} else if (ibp_direct_done(qp)) {
 		return PROTO_EXECUTED; /* a round that ran meanwhile has sent it */
 	}
-	if (!(how & PROTO_POST_SEND) || !send_messages(q, how & PROTO_POST_BATCH))
+	if (!(how & PROTO_POST_SEND))
 		return PROTO_NEEDS_ROUND;
+	if (!send_messages(q, how & PROTO_POST_BATCH))
+		return !(how & PROTO_POST_BATCH) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
 	if (!q->conn.req.to_self || how & PROTO_POST_BATCH)
 		return PROTO_SENT;
 	q->port->chan->to_self = true;

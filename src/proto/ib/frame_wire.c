@@ -110,10 +110,17 @@ static bool must_leave(const struct ibp_port *port, const struct ibp_qp *q, bool
 	return t->waiting || (t->n ? !joins(port, q, response, size) : t->has_ahead);
 }
 
+static void take_path(struct ibp_train *t, const struct ibp_path *path)
+{
+	if (!memcmp(&t->path.flow, &path->flow, sizeof(path->flow)))
+		return;
+	t->path = *path;
+	memset(t->memo, 0, sizeof(t->memo));
+}
+
 static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
 {
 	enum ibv_qp_state before = eng_qp_state(q->qp);
-	const struct ibp_path *path = &q->conn.path;
 	struct ibp_port *port = q->port;
 	struct ibp_train *t = &port->train;
 
@@ -123,10 +130,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 	if (t->waiting || eng_qp_state(q->qp) != before)
 		return NULL;
 	if (!t->n) {
-		if (memcmp(&t->path.flow, &path->flow, sizeof(path->flow))) {
-			t->path = *path;
-			memset(t->memo, 0, sizeof(t->memo));
-		}
+		take_path(t, &q->conn.path);
 		t->response = response;
 		t->seg = size;
 	}
@@ -181,11 +185,50 @@ void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad)
 	port->sent++;
 }
 
+/* An empty train for packets that are put together at once, as begin() and begin_train() would make it. */
+static bool open_ready(struct ibp_port *port, const struct ibp_qp *q, uint32_t size)
+{
+	struct ibp_train *t = &port->train;
+
+	if (t->waiting || size > ASK_PAGES || (t->has_ahead && memcmp(&t->path.flow, &q->conn.path.flow, sizeof(t->path.flow))))
+		return false;
+	t->stage.pages_checked_at = port->link->rx_stage->pages_checked_at;
+	if (!t->stage.pages_checked_at)
+		return false;
+	take_path(t, &q->conn.path);
+	t->sport = source_port(port);
+	t->response = false;
+	t->ready = true;
+	t->seg = size;
+	return true;
+}
+
+bool ibp_train_put_ahead(struct ibp_qp *q, uint8_t syndrome, uint32_t psn)
+{
+	struct ibp_port *port = q->port;
+	struct ibp_train *t = &port->train;
+	struct wire_ib_packet p = {
+		.opcode = WIRE_RC_ACKNOWLEDGE, .psn = psn, .pkey = q->conn.pkey, .migreq = true,
+		.dest_qpn = q->qp->attr.dest_qp_num, .syndrome = syndrome, .msn = q->conn.resp.msn,
+	};
+	size_t n;
+
+	if (t->n || t->waiting || t->has_ahead)
+		return false;
+	take_path(t, &q->conn.path);
+	n = wire_ib_build(t->ahead, &p);
+	wire_put_icrc(t->ahead + n, wire_icrc_again(&t->path.icrc, &t->memo[0], source_port(port), port->link->port, 0,
+						    t->ahead, n));
+	t->has_ahead = true;
+	ibp_show_sent(q, 0, IBP_BY_WIRE);
+	return true;
+}
+
 uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size)
 {
 	struct ibp_train *t = &port->train;
 
-	if (!t->n || !t->ready || t->waiting || t->response || !joins(port, q, false, size))
+	if (!t->n ? !open_ready(port, q, size) : !t->ready || t->waiting || t->response || !joins(port, q, false, size))
 		return NULL;
 	t->of[t->n] = q;
 	return t->stage.base + (size_t)t->n * t->seg;

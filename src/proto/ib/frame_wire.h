@@ -72,11 +72,13 @@ void ibp_train_flush(struct ibp_port *port);
 /* The queue pair is being destroyed: its packets in the train leave now or, if the socket is full,
  * lose their queue pair. */
 void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q);
-/* Returns the place for a request of `size` bytes that can be put together in the stage at once,
- * behind others that were; or NULL. Nothing but ibp_train_add() may follow. */
+/* Returns the place for a request of `size` bytes, with at most 512 of payload, that can be put together in the stage at
+ * once, alone or behind others that were; or NULL. Nothing but ibp_train_add() may follow. */
 uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size);
 /* Adds pad and ICRC to a packet that is complete up to its pad. */
 void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad);
+/* Puts an acknowledgement in front of the train, which must be empty. Returns false if another train must leave first. */
+bool ibp_train_put_ahead(struct ibp_qp *q, uint8_t syndrome, uint32_t psn);
 /* Returns the offset of 64 bytes of the train's stage, from where results are scattered. */
 size_t ibp_scratch(struct ibp_port *port, uint8_t **ret);
 /* Returns the size of a packet on the wire. */

@@ -703,6 +703,17 @@ void ibp_resp_ack(struct ibp_qp *q)
 	ut_list_del(&q->conn.acks);
 }
 
+bool ibp_resp_ack_ahead(struct ibp_qp *q)
+{
+	const struct ibp_resp *r = &q->conn.resp;
+
+	if (r->slow || r->framing != &ibp_frame_wire || q->forward || !ibp_resp_may_ack(q) ||
+	    !ibp_train_put_ahead(q, ack_syndrome(q), psn_add(r->epsn, IBP_PSN_MASK)))
+		return false;
+	ibp_resp_acked(q);
+	return true;
+}
+
 static struct ibp_qp *first_target_owing(struct ibp_port *port)
 {
 	struct ibp_qp *q;

@@ -76,6 +76,9 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 bool ibp_resp_has_work(const struct ibp_qp *q);
 /* Sends the acknowledgement that is due, if answers before it have left. */
 void ibp_resp_ack(struct ibp_qp *q);
+/* The same for a connection without anything unusual, in front of a request that follows at once (frame_wire.h). Returns
+ * false if the full rules are to send it. */
+bool ibp_resp_ack_ahead(struct ibp_qp *q);
 /* Owes an acknowledgement, which leaves at the end of the round, or with a request. */
 static inline void ibp_resp_owe(struct ibp_qp *q)
 {

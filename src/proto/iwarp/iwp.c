@@ -149,14 +149,14 @@ static void give_turn(struct iwp_qp *q)
 		iwp_activate(q);
 }
 
-/* Requests posted to a local stream leave at once: the peer process polls the ring itself, so a
- * round, with its clock, timers and turns of other queue pairs, has nothing to add. */
+/* Requests leave at once: a round, with its clock, timers and turns of other queue pairs, has nothing to add. The peer
+ * process polls the ring of a local stream itself; by TCP those of a batch coalesce, which a round decides. */
 bool iwp_fast_post(struct eng_qp *qp, bool batch)
 {
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;
 
-	if (q->life != IWP_OPEN || !q->s->shm || q->blocked || !ut_list_empty(&p->active) ||
+	if (q->life != IWP_OPEN || (!q->s->shm && batch) || q->blocked || !ut_list_empty(&p->active) ||
 	    eng_qp_state(qp) != IBV_QPS_RTS)
 		return false;
 	give_turn(q);
