@@ -10,6 +10,7 @@
 #include "ulp/preload/real.h"
 #include "ulp/preload/rules.h"
 #include "ulp/preload/summon.h"
+#include "ulp/preload/told.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -103,7 +104,7 @@ RSP_EXPORT int listen(int fd, int backlog)
 	if (!rsp_is_fresh_tcp(fd))
 		return rsp_real()->listen(fd, backlog);
 	r = rsp_convert_listen(fd, backlog);
-	return !r || r == -EADDRINUSE || rsp_is_sdp(fd) ? ret(r) : rsp_real()->listen(fd, backlog);
+	return !r || r == -EADDRINUSE || rsp_is_sdp(fd) ? ret(rsp_told(RSP_OF_CALL, r)) : rsp_real()->listen(fd, backlog);
 }
 
 /* A further connect() returns the state of the attempt, as TCP does. */
@@ -135,7 +136,7 @@ RSP_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG at, socklen_t len)
 	if (!rsp_is_fresh_tcp(fd))
 		return rsp_real()->connect(fd, addr, len);
 	r = rsp_convert_connect(fd, addr, len);
-	return !r || r == -EINPROGRESS || rsp_is_sdp(fd) ? ret(r) : rsp_real()->connect(fd, addr, len);
+	return !r || r == -EINPROGRESS || rsp_is_sdp(fd) ? ret(rsp_told(RSP_OF_CALL, r)) : rsp_real()->connect(fd, addr, len);
 }
 
 static uid_t uid_of(int fd)

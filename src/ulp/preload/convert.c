@@ -12,6 +12,7 @@
 #include "ulp/preload/request.h"
 #include "ulp/preload/rules.h"
 #include "ulp/preload/summon.h"
+#include "ulp/preload/told.h"
 #include "ulp/preload/watch.h"
 
 #include <errno.h>
@@ -90,14 +91,14 @@ int rsp_ask_carrier(const struct rsp_request *q, const int *fds, int nr)
 	for (int i = 0; i < 2; i++) {
 		sock = rsp_summon();
 		if (sock < 0)
-			return sock;
+			return rsp_told(RSP_OF_REQUEST, sock);
 		r = rsp_request_send(sock, q, fds, nr);
 		if (r)
 			close(sock);
 		else if (read_answer(sock, &answer))
 			return answer;
 	}
-	return r ? r : -EPIPE;
+	return rsp_told(RSP_OF_REQUEST, r ? r : -EPIPE);
 }
 
 /* Has the request served, here or by the carrier, and returns the answer. */
@@ -111,7 +112,7 @@ static int ask(const struct rsp_request *q, const int *fds, int nr)
 	if (sock < 0)
 		return sock;
 	if (!read_answer(sock, &answer))
-		return -EPIPE;
+		return rsp_told(RSP_OF_REQUEST, -EPIPE);
 	rsp_served_here();
 	return answer;
 }
@@ -213,7 +214,7 @@ int rsp_convert_listen(int fd, int backlog)
 	q.reuse = reuse > 0;
 	un = listener(&q);
 	if (un < 0)
-		return un;
+		return rsp_told(RSP_OF_REQUEST, un);
 	/* An adapter that listens by TCP binds the port while this socket still holds it. */
 	rsp_real()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	r = ask(&q, &fd, 1);
@@ -267,7 +268,7 @@ int rsp_convert_connect(int fd, const struct sockaddr *addr, socklen_t len)
 	q.nowait = (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
 	r = open_pair(sv, &q);
 	if (r)
-		return r;
+		return rsp_told(RSP_OF_REQUEST, r);
 	fds[0] = sv[1];
 	fds[1] = fd;
 	r = ask(&q, fds, 2);

@@ -277,6 +277,16 @@ static int start_job(struct job *j)
 	return r;
 }
 
+static int copy_fds(struct job *j, const int *fds, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		j->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+		if (j->fds[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
 static int serve(int sock, const struct rsp_request *q, const int *fds, int nr)
 {
 	struct job *j = malloc(sizeof(*j));
@@ -285,14 +295,14 @@ static int serve(int sock, const struct rsp_request *q, const int *fds, int nr)
 	if (!j)
 		return -ENOMEM;
 	*j = (struct job){ sock, { -1, -1 }, *q, NULL };
-	for (int i = 0; i < nr; i++)
-		j->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
-	if (q->op == RSP_OP_LISTEN)
+	r = copy_fds(j, fds, nr);
+	if (!r && q->op == RSP_OP_LISTEN)
 		j->listener = remember(q, fds[0]);
-	r = start_job(j);
+	if (!r)
+		r = start_job(j);
 	if (!r)
 		return 0;
-	for (int i = 0; i < nr; i++)
+	for (int i = 0; i < nr && j->fds[i] >= 0; i++)
 		close(j->fds[i]);
 	if (j->listener)
 		forget(j->listener);

@@ -26,6 +26,7 @@ struct start {
 	char *argv[2];
 	char **envp;
 	int fd;
+	int error;              /* there is no program yet, and why */
 };
 
 static int exec_carrier(void *arg)
@@ -33,9 +34,9 @@ static int exec_carrier(void *arg)
 	struct start *st = arg;
 
 	/* dup2() of a descriptor to itself would keep close-on-exec. */
-	if (st->fd == LISTEN_FD ? fcntl(st->fd, F_SETFD, 0) : dup2(st->fd, LISTEN_FD) < 0)
-		_exit(1);
-	execve(st->path, st->argv, st->envp);
+	if ((st->fd == LISTEN_FD ? fcntl(st->fd, F_SETFD, 0) : dup2(st->fd, LISTEN_FD)) >= 0)
+		execve(st->path, st->argv, st->envp);
+	st->error = errno;
 	_exit(1);
 }
 
@@ -87,5 +88,5 @@ int rsp_spawn(const char *name, int fd)
 		return -errno;
 	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
 		;
-	return status ? -ECHILD : 0;
+	return st.error ? -st.error : status ? -ECHILD : 0;
 }

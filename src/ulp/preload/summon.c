@@ -58,14 +58,16 @@ static int reach(void)
 int rsp_summon(void)
 {
 	sigset_t all, old;
-	int r;
+	int r, started;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_mutex_lock(&lock);
 	r = reach();
-	if (r < 0 && !start())
-		r = reach();
+	if (r < 0) {
+		started = start();
+		r = started ? started : reach();
+	}
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return r;

@@ -2,7 +2,7 @@
 #include "ulp/rds/preload/ask.h"
 
 #include "ulp/preload/spawn.h"
-#include "ulp/rds/preload/shortage.h"
+#include "ulp/preload/told.h"
 #include "ulp/rds/say.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ int rds_ask(struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd)
 		if (sock == -ECONNREFUSED)
 			continue;
 		if (sock < 0)
-			return sock == -EAGAIN ? -ENOMEM : rds_told(sock);
+			return rsp_told(RSP_OF_REQUEST, sock);
 		r = ask_once(sock, q, fd, ret, &got);
 		q->again = true;
 		close(sock);
@@ -135,5 +135,5 @@ int rds_ask(struct rds_request *q, int fd, struct rds_answer *ret, int *ret_fd)
 		*ret_fd = got;
 	else if (got >= 0)
 		close(got);
-	return r ? rds_told(r) : ret->error;
+	return r ? rsp_told(RSP_OF_REQUEST, r) : ret->error;
 }

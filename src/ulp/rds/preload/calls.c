@@ -5,12 +5,12 @@
  */
 #include "ulp/rds/preload/calls.h"
 
+#include "ulp/preload/told.h"
 #include "ulp/rds/preload/address.h"
 #include "ulp/rds/preload/ask.h"
 #include "ulp/rds/preload/options.h"
 #include "ulp/rds/preload/recv.h"
 #include "ulp/rds/preload/send.h"
-#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/preload/sockets.h"
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static ssize_t ret(ssize_t r)
 {
 	if (r >= 0)
 		return r;
-	errno = -rds_told_no_fd((int)r);
+	errno = -rsp_told(RSP_OF_CALL, (int)r);
 	return -1;
 }
 

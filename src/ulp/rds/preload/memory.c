@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/preload/memory.h"
 
-#include "ulp/rds/preload/shortage.h"
+#include "ulp/preload/told.h"
 #include "ulp/rds/say.h"
 
 #include <errno.h>
@@ -401,7 +401,7 @@ int rds_memory_share(uint64_t addr, uint64_t len)
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	say(e);
-	return e ? rds_told(e) : file;
+	return e ? rsp_told(RSP_OF_STREAM, e) : file;
 }
 
 int rds_memory_enter(uint64_t cookie, uint64_t addr, uint64_t len)

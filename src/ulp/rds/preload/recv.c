@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/preload/recv.h"
 
+#include "ulp/preload/told.h"
 #include "ulp/rds/claim.h"
 #include "ulp/rds/preload/maps.h"
 #include "ulp/rds/preload/memory.h"
-#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/preload/vector.h"
 #include "ulp/rds/record.h"
 
@@ -157,8 +157,8 @@ static int look(int fd, int flags)
 	ssize_t n = syscall(SYS_recvfrom, fd, &head, sizeof(head), (flags & MSG_DONTWAIT) | MSG_PEEK, NULL, NULL);
 
 	if (n < (ssize_t)sizeof(head))
-		return n < 0 ? rds_told(-errno) : -ECONNRESET;
-	if (head.number && !rds_maps(head.generation) && rds_told_no_fd(rds_told(-errno)) == -ENOMEM)
+		return n < 0 ? rsp_told(RSP_OF_STREAM, -errno) : -ECONNRESET;
+	if (head.number && !rds_maps(head.generation) && rsp_told(RSP_OF_REQUEST | RSP_OF_CALL, -errno) == -ENOMEM)
 		return -ENOMEM; /* received without them, the message might come again from the next owner */
 	return has_memfd(&head) ? has_free_fd(fd) : 0;
 }
@@ -178,7 +178,7 @@ static ssize_t take_record(int fd, struct msghdr *m, int flags)
 	if (n == -EAGAIN) {
 		n = -ERESTART; /* another receiver was first */
 	} else if (n < (ssize_t)sizeof(head)) {
-		n = n < 0 ? rds_told((int)n) : -ECONNRESET;
+		n = n < 0 ? rsp_told(RSP_OF_STREAM, (int)n) : -ECONNRESET;
 	} else if (has_memfd(&head) && memfd < 0) {
 		n = -ENOMEM; /* another thread has taken the last descriptor in this moment */
 	} else if (!(flags & MSG_PEEK) && !is_first(&head)) {

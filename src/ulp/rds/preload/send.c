@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "ulp/rds/preload/send.h"
 
+#include "ulp/preload/told.h"
 #include "ulp/rds/cong.h"
 #include "ulp/rds/header.h"
 #include "ulp/rds/preload/address.h"
 #include "ulp/rds/preload/ask.h"
 #include "ulp/rds/preload/control.h"
 #include "ulp/rds/preload/maps.h"
-#include "ulp/rds/preload/shortage.h"
 #include "ulp/rds/preload/sockets.h"
 #include "ulp/rds/preload/vector.h"
 
@@ -68,7 +68,7 @@ static int tell_congested(int fd, const struct rsp_addr *to)
 
 	int r = rds_pass(fd, &iov, 1, -1, MSG_DONTWAIT);
 
-	return !r ? -ENOBUFS : r == -EPIPE ? -ECONNRESET : rds_told(r);
+	return r ? rsp_told(RSP_OF_STREAM, r) : -ENOBUFS;
 }
 
 /* Returns 0 once the port takes messages, -ENOBUFS at once without waiting, or another negative errno. */
@@ -157,12 +157,12 @@ static int pass(int fd, const struct rds_record *head, const struct rds_control 
 	int memfd = make_memfd(head, c, m), r;
 
 	if (memfd < -1 || (memfd < 0 && (head->nr_works || head->len > RDS_INLINE)))
-		return rds_told(memfd);
+		return rsp_told(RSP_OF_STREAM, memfd);
 	rds_vector(&now, head, m, 0, RDS_INLINE);
 	r = rds_pass(fd, now.iov, now.nr, memfd, flags & MSG_DONTWAIT);
 	if (memfd >= 0)
 		close(memfd);
-	return r == -EPIPE ? -ECONNRESET : rds_told(r);
+	return rsp_told(RSP_OF_STREAM, r);
 }
 
 ssize_t rds_send(int fd, const struct msghdr *m, int flags)
