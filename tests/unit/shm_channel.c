@@ -9,6 +9,7 @@
 #include "shm_channel_util.h"
 
 #include "host/shm/handshake.h"
+#include "host/shm/lane.h"
 #include "host/shm/ring.h"
 
 #include <errno.h>
@@ -303,6 +304,64 @@ static void quiet_ones(uint16_t port)
 	close_pair(a, b);
 }
 
+/* Puts one message by a lane. Returns false if it leads nowhere, or the ring has no room. */
+static bool put_by(struct link *l, const struct shm_lane *lane, const char *note, bool more)
+{
+	struct shm_channel *c = channel_of(l);
+	struct shm_record *at;
+	uint64_t skip;
+
+	if (!shm_lane_leads(c, lane))
+		return false;
+	at = shm_lane_reserve(lane, 1, &skip);
+	if (!at)
+		return false;
+	memset(at->header, 0, SHM_CHANNEL_HEADER_BYTES);
+	memcpy(at->header, note, strlen(note));
+	*(uint8_t *)(at + 1) = 'x';
+	shm_lane_commit(c, lane, at, 1, skip, more);
+	return true;
+}
+
+static bool lane_of(struct link *a, struct link *b, const struct ut_flow *f, struct shm_lane *ret)
+{
+	return channel_of(a)->ops->lane(channel_of(a), f, b->qpn_fixed | 0x55, ret);
+}
+
+/* Messages by a lane keep their order among others, and wake a reader that sleeps. The lane ends with its ring, and one of a
+ * process that is not there leads nowhere. */
+static void lanes(uint16_t port)
+{
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct shm_lane lane = { 0 }, none = { 0 };
+	struct shm_message v[8];
+	struct link *a, *b;
+	unsigned full = 0;
+
+	open_local(port, &f, &a, &b);
+	CHECK(!shm_lane_leads(channel_of(a), &none) && lane_of(a, b, &f, &lane));
+	CHECK(!channel_of(a)->ops->lane(channel_of(a), &f, (b->qpn_fixed ^ 1u << HOST_SLOT_SHIFT) | 0x55, &none));
+	b->ops->sleep(b, true, false);
+	woken(b, 0);
+	CHECK(say(a, b, &f, "one", "", 1) == 0 && put_by(a, &lane, "two", false) && say(a, b, &f, "three", "", 1) == 0);
+	CHECK(take_messages(b, v, 8) == 3 && !strcmp((const char *)v[1].data, "two") && !strcmp((const char *)v[2].data, "three"));
+	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + 1 && v[1].data[SHM_CHANNEL_HEADER_BYTES] == 'x');
+	channel_of(b)->ops->release(channel_of(b));
+	woken(b, 0);
+	CHECK(put_by(a, &lane, "alone", false) && woken(b, 1));
+	CHECK(put_by(a, &lane, "more follows", true) && !woken(b, 0));
+	channel_of(a)->ops->flush(channel_of(a));
+	CHECK(woken(b, 1));
+	CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && put_by(a, &lane, "loud", false) && !channel_of(a)->unnotified && woken(b, 2));
+	while (put_by(a, &lane, "until it is full", false))
+		full++;
+	CHECK(full == SHM_RING_BYTES / SHM_LINE && shm_lane_leads(channel_of(a), &lane));
+	channel_of(b)->ops->release(channel_of(b));
+	shm_channel_forget_addr(channel_of(a), LO4); /* its rings end */
+	CHECK(!put_by(a, &lane, "nowhere", false) && !lane_of(a, b, &f, &lane));
+	close_pair(a, b);
+}
+
 /* Without a processor for 20 ms a link takes the wire. */
 static bool took_wire(struct link *l)
 {
@@ -354,5 +413,6 @@ int main(void)
 	let_go(port);
 	both_ways(port);
 	quiet_ones(port);
+	lanes(port);
 	return 0;
 }

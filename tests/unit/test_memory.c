@@ -70,6 +70,33 @@ static void bounds(struct fake *f)
 	CHECK(eng_mr_dereg(mr) == 0 && eng_pd_dealloc(pd2) == 0);
 }
 
+/* What the last use of a key found is remembered, and never longer than it is true. */
+static void remembered(struct fake *f)
+{
+	struct eng_mkey *mr = reg(f, LW | RW), *other = reg(f, 0);
+	struct ibv_sge g = { 0x50010, 32, mr->key }, o = { 0x50010, 32, other->key };
+	struct eng_pd *pd2;
+
+	CHECK(eng_pd_alloc(&f->dev, &pd2) == 0);
+	for (int i = 0; i < 2; i++) { /* looked up, then remembered */
+		CHECK((uintptr_t)eng_sge_at(f->pd, &g, 32, true) == 0x10010 && !eng_sge_at(f->pd, &g, 33, true));
+		CHECK((uintptr_t)eng_sge_at(f->pd, &o, 32, false) == 0x10010 && !eng_sge_at(f->pd, &o, 32, true));
+		CHECK(!eng_sge_at(pd2, &g, 32, true));
+		for (uint64_t at = 0x4fffe; at < 0x50000; at++)
+			CHECK(!eng_sge_at(f->pd, &(struct ibv_sge){ at, 8, mr->key }, 8, true));
+		CHECK((uintptr_t)eng_sge_at(f->pd, &(struct ibv_sge){ 0x50ff8, 8, mr->key }, 8, true) == 0x10ff8);
+		CHECK(!eng_sge_at(f->pd, &(struct ibv_sge){ 0x50ff8, 9, mr->key }, 9, true));
+		CHECK(!eng_sge_at(f->pd, &(struct ibv_sge){ 0x51001, 1, mr->key }, 1, true));
+		CHECK(!eng_sge_at(f->pd, &(struct ibv_sge){ 0x50010, 8, mr->key ^ 1 }, 8, true));
+	}
+	CHECK(eng_mr_rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0, 0, 0) == 0);
+	CHECK(!eng_sge_at(f->pd, &g, 32, true) && eng_sge_at(f->pd, &g, 32, false));
+	CHECK(eng_mr_rereg(mr, IBV_REREG_MR_CHANGE_PD, pd2, 0, 0, 0) == 0);
+	CHECK(!eng_sge_at(f->pd, &g, 32, false) && eng_sge_at(pd2, &g, 32, false));
+	CHECK(eng_mr_dereg(mr) == 0 && !eng_sge_at(pd2, &g, 32, false));
+	CHECK(eng_mr_dereg(other) == 0 && !eng_sge_at(f->pd, &o, 32, false) && eng_pd_dealloc(pd2) == 0);
+}
+
 static void odd_regions(struct fake *f)
 {
 	uint64_t pages[2] = { 0x100000, 0x900000 };
@@ -144,6 +171,7 @@ int main(void)
 	fake_open(&f);
 	access_flags(&f);
 	bounds(&f);
+	remembered(&f);
 	odd_regions(&f);
 	windows(&f);
 	fake_close(&f);
