@@ -12,6 +12,8 @@ enum proto_post {
 	PROTO_POST_SEND = 2,   /* messages may leave without a round */
 	PROTO_POST_BATCH = 4,  /* much was posted since the last poll: the next one cannot be far, and messages
 				* may wait for it where the reader shares memory */
+	PROTO_POST_MANY = 16,  /* much was posted before the last poll, too: what is posted now may coalesce, which a round
+				* decides */
 	PROTO_POST_ACKS = 8,   /* PROTO_AFTER_ACKS is a useful answer */
 };
 

@@ -82,7 +82,8 @@ static int fast(struct eng_dev *dev, bool *ret_whole)
 
 static enum proto_posted post(struct eng_qp *qp, unsigned how, uint64_t now)
 {
-	return (how & PROTO_POST_SEND) && iwp_fast_post(qp, how & PROTO_POST_BATCH) ? PROTO_SENT : PROTO_NEEDS_ROUND;
+	return (how & PROTO_POST_SEND) && iwp_fast_post(qp, how & (PROTO_POST_BATCH | PROTO_POST_MANY)) ? PROTO_SENT
+												  : PROTO_NEEDS_ROUND;
 }
 
 static void sleep_on_link(struct dev_adapter *a, bool on, bool look)

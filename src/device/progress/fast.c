@@ -57,6 +57,8 @@ static inline enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, u
 		how |= PROTO_POST_BY_APP | (may_be_fast(a) ? PROTO_POST_SEND : 0);
 	if (dev_posts_in_batch(&a->coalescing))
 		how |= PROTO_POST_BATCH;
+	if (a->coalescing.batch)
+		how |= PROTO_POST_MANY;
 	r = a->machine->post(qp, how, 0);
 	return r == PROTO_NEEDS_TIME ? a->machine->post(qp, how, ut_now()) : r;
 }

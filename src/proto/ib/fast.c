@@ -380,7 +380,7 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 	if (!(how & PROTO_POST_SEND))
 		return PROTO_NEEDS_ROUND;
 	if (!send_messages(q, how & PROTO_POST_BATCH))
-		return !(how & PROTO_POST_BATCH) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
+		return !(how & (PROTO_POST_BATCH | PROTO_POST_MANY)) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
 	if (!q->conn.req.to_self || how & PROTO_POST_BATCH)
 		return PROTO_SENT;
 	q->port->chan->to_self = true;

@@ -26,7 +26,7 @@ struct iwp_config {
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg);
 void iwp_port_fini(struct eng_dev *dev);
 
-/* Sends what was just posted. Returns true if it is under way or leaves when the stream has room;
+/* Sends what was just posted; batch: by TCP a round is to send it, since it may coalesce. Returns true if it is under way or leaves when the stream has room;
  * false: a round is due. */
 bool iwp_fast_post(struct eng_qp *qp, bool batch);
 /* Takes posted work, fires timers, sends what may be sent; bounded work per call.
