@@ -26,6 +26,17 @@ void eng_count_failed(struct eng_dev *dev, enum ibv_wc_status status, bool send)
 	c[ENG_C_retry_rnr_exceeded_err] += status == IBV_WC_RNR_RETRY_EXC_ERR;
 }
 
+void eng_complete_apart(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, uint32_t bytes, uint8_t opcode, uint8_t flags,
+			uint32_t imm, bool solicited, enum eng_verdict overrun)
+{
+	const struct eng_cqe e = {
+		.wr_id = wr_id, .qpn = qp->qpn, .byte_len = bytes, .imm = imm, .opcode = opcode, .wc_flags = flags,
+		.solicited = solicited, .qp = qp,
+	};
+
+	eng_complete(qp, cq, &e, overrun);
+}
+
 void eng_complete_overrun(struct eng_qp *qp, enum eng_verdict v)
 {
 	eng_qp_fail(qp, v, IBV_QPS_ERR, true);

@@ -16,17 +16,50 @@
 #include "engine/srq.h"
 #include "engine/verdict.h"
 #include "engine/wr.h"
+#include "util/probe.h"
 
 /* Counts a completion that is no success. */
 void eng_count_failed(struct eng_dev *dev, enum ibv_wc_status status, bool send);
 /* The queue pair fails, since one of its completion queues overran. */
 void eng_complete_overrun(struct eng_qp *qp, enum eng_verdict v);
 
+/* Returns where a completion goes straight: the array of the thread that polls this queue and makes this round; NULL: there is
+ * none, or it is full, or completions are before this one in the ring. */
+static inline struct ibv_wc *eng_cq_straight(struct eng_cq *cq)
+{
+	struct eng_poller *p;
+
+	eng_dev_held(cq->dev);
+	p = cq->dev->poller;
+	if (!p || p->cq != cq || p->got == p->room || atomic_load_explicit(&cq->some, memory_order_relaxed))
+		return NULL;
+	return &p->wc[p->got++];
+}
+
 static inline void eng_complete(struct eng_qp *qp, struct eng_cq *cq, const struct eng_cqe *e,
 				enum eng_verdict overrun)
 {
 	if (__builtin_expect(!eng_cq_push(cq, e), 0))
 		eng_complete_overrun(qp, overrun);
+}
+
+/* A success that says no more than these, in the array of the polling thread or, apart, in the queue. */
+void eng_complete_apart(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, uint32_t bytes, uint8_t opcode, uint8_t flags,
+			uint32_t imm, bool solicited, enum eng_verdict overrun) __attribute__((noinline));
+static inline void eng_complete_usual(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, uint32_t bytes, uint8_t opcode,
+				      uint8_t flags, uint32_t imm, bool solicited, enum eng_verdict overrun)
+{
+	struct ibv_wc *wc = eng_cq_straight(cq);
+
+	if (__builtin_expect(!wc, 0)) {
+		eng_complete_apart(qp, cq, wr_id, bytes, opcode, flags, imm, solicited, overrun);
+		return;
+	}
+	UT_PROBE5(complete, qp->qpn, wr_id, IBV_WC_SUCCESS, opcode, bytes);
+	*wc = (struct ibv_wc){
+		.wr_id = wr_id, .opcode = (enum ibv_wc_opcode)opcode, .byte_len = bytes,
+		.imm_data = imm, .qp_num = qp->qpn, .wc_flags = flags,
+	};
 }
 
 /* Completes w, the oldest entry of the send queue, as eng_send_done() does. */
@@ -51,6 +84,19 @@ static inline void eng_send_end(struct eng_qp *qp, const struct eng_swqe *w, enu
 	eng_ring_drop(&qp->sq);
 	if (loud)
 		eng_complete(qp, qp->send_cq, &e, ENG_V_TX_CQ_FULL);
+}
+
+/* The same with ENG_OK, in the round of a thread that polls. */
+static inline void eng_send_end_usual(struct eng_qp *qp, const struct eng_swqe *w)
+{
+	bool loud = w->flags & IBV_SEND_SIGNALED;
+	uint64_t wr_id = w->wr_id;
+	uint32_t bytes = (uint32_t)w->length;
+	uint8_t opcode = (uint8_t)eng_wr_rows[w->opcode].wc;
+
+	eng_ring_drop(&qp->sq); /* first, as above */
+	if (loud)
+		eng_complete_usual(qp, qp->send_cq, wr_id, bytes, opcode, 0, 0, false, ENG_V_TX_CQ_FULL);
 }
 
 /*
@@ -85,6 +131,13 @@ static inline void eng_recv_done(struct eng_qp *qp, struct eng_cq *cq, uint64_t 
 	e->qpn = qp->qpn;
 	e->qp = qp;
 	eng_complete(qp, cq, e, ENG_V_RX_CQ_FULL);
+}
+
+/* The same for a message that brings no more than these. */
+static inline void eng_recv_end(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, uint32_t bytes, uint8_t opcode,
+				unsigned flags, uint32_t imm, bool solicited)
+{
+	eng_complete_usual(qp, cq, wr_id, bytes, opcode, (uint8_t)flags, imm, solicited, ENG_V_RX_CQ_FULL);
 }
 
 /* Completes a receive that a message has taken with an error: the status is the verdict row's `recv`. */

@@ -2,6 +2,7 @@
 #include "engine/cq.h"
 
 #include "engine/chan.h"
+#include "engine/complete.h"
 #include "engine/dev.h"
 #include "engine/event.h"
 #include "engine/refuse.h"
@@ -141,14 +142,11 @@ static void to_wc(struct ibv_wc *wc, const struct eng_cqe *e)
 
 static bool straight(struct eng_cq *cq, const struct eng_cqe *e)
 {
-	struct eng_poller *p;
+	struct ibv_wc *wc = eng_cq_straight(cq);
 
-	eng_dev_held(cq->dev);
-	p = cq->dev->poller;
-	if (!p || p->cq != cq || p->got == p->room ||
-	    atomic_load_explicit(&cq->some, memory_order_relaxed))
+	if (!wc)
 		return false;
-	to_wc(&p->wc[p->got++], e);
+	to_wc(wc, e);
 	return true;
 }
 
@@ -238,6 +236,7 @@ int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 	return eng_cq_take(cq, ret);
 }
 
+static int drain_some(struct eng_cq *cq, int n, struct ibv_wc *wc) __attribute__((noinline));
 static int drain_some(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = 0;
@@ -254,7 +253,7 @@ static int drain_some(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	return got;
 }
 
-static inline int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
+static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	if (atomic_load_explicit(&cq->some, memory_order_acquire))
 		return drain_some(cq, n, wc);
@@ -262,17 +261,31 @@ static inline int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	return 0;
 }
 
-int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
+/* The queue has completions, or a channel, or the caller wants none. */
+static __attribute__((noinline)) int poll_any(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
-	struct eng_poller p = { .cq = cq, .wc = wc, .room = n };
 	int got = drain(cq, n, wc);
 
 	if (got || n <= 0) {
 		was_served(cq->dev);
 		return got;
 	}
-	eng_dev_poll(cq->dev, cq, cq->chan ? NULL : &p);
-	return p.got ? p.got : drain(cq, n, wc);
+	eng_dev_poll(cq->dev, cq, NULL);
+	return drain(cq, n, wc);
+}
+
+int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct eng_poller p;
+
+	if (__builtin_expect(atomic_load_explicit(&cq->some, memory_order_acquire) || cq->chan || n <= 0, 0))
+		return poll_any(cq, n, wc);
+	p = (struct eng_poller){ .cq = cq, .wc = wc, .room = n };
+	eng_dev_poll(cq->dev, cq, &p);
+	/* From here on by p, which is in memory anyway: so no register is saved for an empty poll. */
+	if (p.got || !atomic_load_explicit(&p.cq->some, memory_order_acquire))
+		return p.got;
+	return drain_some(p.cq, p.room, p.wc);
 }
 
 void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp)

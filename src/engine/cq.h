@@ -63,7 +63,7 @@ struct eng_cq {
 	atomic_bool some;
 	/* True if the consumer's last poll left the queue empty and no event was raised since: the
 	 * consumer does not know of completions that are there now. Written by consumers, and under
-	 * lock. */
+	 * lock. Without a channel, which alone has events, it says nothing. */
 	atomic_bool emptied;
 	/* Moderation: an armed event waits for `count` completions, but at most
 	 * `period` us; it comes at once when either is 0 or the device room
@@ -110,7 +110,7 @@ int eng_cq_modify(struct eng_cq *cq, uint16_t count, uint16_t period);
 void eng_cq_arm(struct eng_cq *cq, bool solicited_only);
 /*
  * Takes up to n completions to wc, after one round of progress if the queue is empty. Returns their number,
- * or -EOVERFLOW if the queue has overrun and is empty.
+ * or -EOVERFLOW if the queue has overrun and is empty. errno is kept.
  */
 int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc);
 /* The same for one completion, in the engine's form. Returns 1, 0 or -EOVERFLOW. */

@@ -83,11 +83,11 @@ struct eng_dev_ops {
 	 */
 	bool (*post_fast)(struct eng_dev *dev, struct eng_qp *qp);
 	/*
-	 * Called without locks after each poll that found its queue empty. did: what progress()
-	 * returned, or 0 if another thread makes progress. cq: the queue, or NULL if none was polled. May yield
-	 * the processor.
+	 * A thread of the application polls cq (NULL: none), which is empty: progress() if the progress lock is free
+	 * (eng_dev_poll_begin), else another thread makes progress. Returns what progress() did, or 0. May yield the processor.
+	 * Called without locks.
 	 */
-	void (*polled)(struct eng_dev *dev, int did, const struct eng_cq *cq);
+	int (*poll)(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p);
 	/*
 	 * Before the first queue pair: binds addresses and sets qpn_fixed and qpn_mask. Called with
 	 * dev->lock held, again after a failure. Returns 0, -EADDRINUSE, ...
@@ -262,22 +262,29 @@ static inline void eng_dev_unlock(struct eng_dev *dev)
 }
 
 /*
- * One round of progress for a thread that polls cq (NULL: none), if the progress lock is free. Completions of the
- * queue that p names go to its array; p may be NULL. Returns what progress() did, or 0 if another thread has the lock.
+ * For eng_dev_ops.poll: takes the progress lock, if it is free, for a round of progress. Completions of the queue that p names go
+ * to its array until eng_dev_poll_end(); p may be NULL.
  */
+static inline bool eng_dev_poll_begin(struct eng_dev *dev, struct eng_poller *p) UT_TRY_ACQUIRE(dev->lock);
+static inline bool eng_dev_poll_begin(struct eng_dev *dev, struct eng_poller *p)
+{
+	if (!ut_trylock(&dev->lock))
+		return false;
+	dev->poller = p;
+	return true;
+}
+
+static inline void eng_dev_poll_end(struct eng_dev *dev) UT_RELEASE(dev->lock);
+static inline void eng_dev_poll_end(struct eng_dev *dev)
+{
+	dev->poller = NULL;
+	eng_dev_unlock(dev);
+}
+
 static inline int eng_dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p) UT_EXCLUDES(dev->lock);
 static inline int eng_dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p)
 {
-	int did = 0;
-
-	if (ut_trylock(&dev->lock)) {
-		dev->poller = p;
-		did = dev->ops->progress(dev);
-		dev->poller = NULL;
-		eng_dev_unlock(dev);
-	}
-	dev->ops->polled(dev, did, cq);
-	return did;
+	return dev->ops->poll(dev, cq, p);
 }
 
 /* --- further services of the adapter --- */

@@ -291,41 +291,39 @@ int eng_batch_end(struct eng_qp *qp, bool publish)
 
 /* --- receives --- */
 
-static int enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr) UT_REQUIRES(qp->rq.lock);
-static int enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr)
+static inline enum eng_refusal enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr) UT_REQUIRES(qp->rq.lock);
+static inline enum eng_refusal enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr)
 {
-	int r;
+	int r = eng_recv_put(&qp->rq, qp->cap.max_recv_sge, wr);
 
-	if (eng_qp_state(qp) == IBV_QPS_RESET)
-		return eng_refuse_qp(qp, ENG_R_RECV_STATE);
-	r = eng_recv_put(&qp->rq, qp->cap.max_recv_sge, wr);
 	UT_PROBE3(post_recv, qp->qpn, wr->wr_id, r);
-	return r == 0 ? 0 : eng_refuse_qp(qp, r == -ENOMEM ? ENG_R_RECV_FULL : ENG_R_RECV_SGES);
+	return r == 0 ? ENG_ACCEPTED : r == -ENOMEM ? ENG_R_RECV_FULL : ENG_R_RECV_SGES;
 }
 
 int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	bool posted = false, dead;
-	int r = 0;
+	enum eng_refusal why = ENG_ACCEPTED;
+	struct ibv_recv_wr *first = wr;
+	enum ibv_qp_state state;
 
-	if (qp->srq || qp->type == IBV_QPT_XRC_SEND || qp->type == IBV_QPT_XRC_RECV) {
+	if (__builtin_expect(qp->srq || qp->type == IBV_QPT_XRC_SEND || qp->type == IBV_QPT_XRC_RECV, 0)) {
 		*bad = wr;
 		return eng_refuse_qp(qp, ENG_R_RECV_NONE);
 	}
 	ut_lock(&qp->rq.lock);
-	for (; wr; wr = wr->next) {
-		r = enqueue_recv(qp, wr);
-		if (r < 0)
-			break;
-		posted = true;
-	}
 	/* A queue pair that fails stores its state, then takes this lock to count what it flushes: it sees
-	 * what was posted here, or its state is seen here. */
-	dead = eng_qp_state(qp) == IBV_QPS_ERR;
+	 * what is posted here, or its state is seen here. RESET empties the queue under it as well. */
+	state = eng_qp_state(qp);
+	for (; wr; wr = wr->next) {
+		why = state == IBV_QPS_RESET ? ENG_R_RECV_STATE : enqueue_recv(qp, wr);
+		if (why != ENG_ACCEPTED)
+			break;
+	}
 	ut_unlock(&qp->rq.lock);
-	if (r < 0)
-		*bad = wr;
-	if (posted && dead)
+	if (__builtin_expect(state == IBV_QPS_ERR, 0) && wr != first)
 		eng_dev_kick(qp->dev, qp);
-	return r;
+	if (why == ENG_ACCEPTED)
+		return 0;
+	*bad = wr;
+	return eng_refuse_qp(qp, why);
 }

@@ -117,7 +117,7 @@ static inline enum ibv_qp_state eng_qp_state(const struct eng_qp *qp)
 static inline struct eng_qp *eng_qp_find(struct eng_dev *dev, uint32_t qpn)
 {
 	eng_dev_held(dev);
-	return ut_idtab_get(&dev->qps, qpn);
+	return ut_idtab_get_again(&dev->qps, qpn);
 }
 
 /* Returns zeroed memory with room for the protocol's part, for free(); NULL: there is no memory. */

@@ -22,6 +22,7 @@ static inline int eng_recv_put(struct eng_ring *r, uint32_t max_sge, const struc
 {
 	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 	struct eng_rwqe *w;
+	uint64_t length = 0;
 
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge)
 		return -EINVAL;
@@ -30,11 +31,11 @@ static inline int eng_recv_put(struct eng_ring *r, uint32_t max_sge, const struc
 	w = eng_ring_at(r, tail);
 	w->wr_id = wr->wr_id;
 	w->num_sge = (uint32_t)wr->num_sge;
-	w->length = 0;
 	for (int i = 0; i < wr->num_sge; i++) {
 		w->sge[i] = wr->sg_list[i];
-		w->length += wr->sg_list[i].length;
+		length += wr->sg_list[i].length;
 	}
+	w->length = length;
 	atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 	return 0;
 }

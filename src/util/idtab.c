@@ -63,6 +63,8 @@ void *ut_idtab_del(struct ut_idtab *t, uint32_t id)
 		return NULL;
 	s->obj = NULL;
 	t->used--;
+	if (t->last.id == id)
+		t->last.obj = NULL;
 	close_gap(t, (uint32_t)(s - t->v));
 	return obj;
 }

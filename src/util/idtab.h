@@ -19,6 +19,7 @@ struct ut_idtab {
 	struct ut_idtab_slot *v;
 	uint32_t cap;  /* power of two, or 0 */
 	uint32_t used; /* live entries */
+	struct ut_idtab_slot last; /* that ut_idtab_get_again() found; obj NULL: none */
 };
 
 /* Returns 0, -EEXIST (number taken) or -ENOMEM. obj must not be NULL. */
@@ -48,6 +49,19 @@ static inline struct ut_idtab_slot *ut_idtab_find(const struct ut_idtab *t, uint
 static inline void *ut_idtab_get(const struct ut_idtab *t, uint32_t id)
 {
 	return t->cap ? ut_idtab_find(t, id)->obj : NULL;
+}
+
+/* The same where one number is often looked up again, and no other thread reads the table. */
+static inline void *ut_idtab_get_again(struct ut_idtab *t, uint32_t id)
+{
+	void *obj = t->last.obj;
+
+	if (obj && t->last.id == id)
+		return obj;
+	obj = ut_idtab_get(t, id);
+	if (obj)
+		t->last = (struct ut_idtab_slot){ id, obj };
+	return obj;
 }
 
 /* Iterates in no order: *pos starts at 0; returns NULL at the end. The table must not change

@@ -27,6 +27,19 @@ static inline bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp)
 	return false;
 }
 
+/* eng_dev_ops.poll of adapters that make each round whole, and never yield. */
+static inline int eng_dev_poll_by_round(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p)
+{
+	int did = 0;
+
+	(void)cq;
+	if (eng_dev_poll_begin(dev, p)) {
+		did = dev->ops->progress(dev);
+		eng_dev_poll_end(dev);
+	}
+	return did;
+}
+
 /* eng_dev_ops.wait_comp: sleeps on the descriptor of the channel. */
 static inline int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 {

@@ -165,10 +165,6 @@ static int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 	return 0;
 }
 
-static void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
-{
-}
-
 static int dev_attach(struct eng_dev *dev)
 {
 	eng_dev_held(dev);
@@ -194,7 +190,7 @@ static void dev_why(struct eng_dev *dev, enum ut_say level, const char *sentence
 }
 
 static const struct eng_dev_ops dev_ops = {
-	.progress = dev_none, .post_fast = eng_dev_by_round, .wait = dev_wait, .wait_comp = eng_dev_wait_comp, .polled = dev_polled, .attach = dev_attach,
+	.progress = dev_none, .post_fast = eng_dev_by_round, .wait = dev_wait, .wait_comp = eng_dev_wait_comp, .poll = eng_dev_poll_by_round, .attach = dev_attach,
 	.mcast_join = dev_join, .mcast_leave = dev_leave, .query_port = eng_port_known,
 	.why = dev_why,
 };

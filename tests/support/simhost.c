@@ -64,12 +64,6 @@ static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 	return 0;
 }
 
-static void polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
-{
-	(void)dev;
-	(void)did;
-}
-
 static int attach(struct eng_dev *dev)
 {
 	struct sim_host *h = dev->device;
@@ -118,7 +112,7 @@ static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .post_fast = posted, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .polled = polled, .attach = attach,
+	.progress = progress, .post_fast = posted, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .poll = eng_dev_poll_by_round, .attach = attach,
 	.mcast_join = join, .mcast_leave = leave, .query_port = eng_port_known, .why = why,
 };
 

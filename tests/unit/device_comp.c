@@ -100,7 +100,7 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 DEV_OVERLAY(static const struct dev_kind_row kind, DEV_DEFAULT_ROW, .word = "fake");
 
 static const struct eng_dev_ops ops = {
-	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
+	.progress = dev_progress, .post_fast = dev_post_fast, .poll = dev_poll,
 };
 
 static const struct eng_proto_ops proto = { .name = "fake" };

@@ -112,7 +112,7 @@ static void leave_nothing(struct dev_adapter *ad)
 DEV_OVERLAY(static const struct dev_kind_row fake_kind, DEV_DEFAULT_ROW, .leave = leave_nothing);
 
 static const struct eng_dev_ops fake_ops = {
-	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
+	.progress = dev_progress, .post_fast = dev_post_fast, .poll = dev_poll,
 };
 
 /* Posted work: the thread that was asked to do it, and whether it might touch the application's memory. */

@@ -100,7 +100,7 @@ static void kick(struct eng_qp *qp)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
+	.progress = dev_progress, .post_fast = dev_post_fast, .poll = dev_poll,
 };
 static const struct eng_proto_ops proto = { .name = "fake", .qp_kick = kick };
 

@@ -38,10 +38,6 @@ static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 	return 0;
 }
 
-static void polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
-{
-}
-
 static int attach(struct eng_dev *dev)
 {
 	eng_dev_held(dev);
@@ -67,7 +63,7 @@ static void why(struct eng_dev *dev, enum ut_say level, const char *s)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .post_fast = eng_dev_by_round, .polled = polled,
+	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .post_fast = eng_dev_by_round, .poll = eng_dev_poll_by_round,
 	.attach = attach, .mcast_join = join, .mcast_leave = leave, .query_port = eng_port_known, .why = why,
 };
 

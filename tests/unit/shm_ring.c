@@ -294,6 +294,83 @@ static void inline_slots(void)
 	pair_end(&p);
 }
 
+/* Messages in place, of any size and any number; what is no message is left to shm_peek(). */
+static void next_ones(void)
+{
+	static const uint32_t sizes[] = { 0, 8, 16, 17, 64, 4096, SHM_MESSAGE_MAX };
+	struct pair p = { 0 };
+	uint32_t n = 0;
+
+	pair_make(&p);
+	CHECK(!shm_take_next(&p.rx, &n));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		put_message(&p, sizes[i], false);
+	put_message(&p, 8, true);
+	CHECK(shm_waiting(&p.rx));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const uint8_t *at = shm_take_next(&p.rx, &n);
+
+		CHECK(at && n == sizes[i] && at[0] == 'n' && (!n || (at[SHM_HEADER_BYTES] == 'd' && at[SHM_HEADER_BYTES + n - 1] == 'd')));
+		CHECK(shm_taken(&p.tx) == 0); /* held */
+	}
+	CHECK(shm_waiting(&p.rx) && !shm_take_next(&p.rx, &n)); /* a datagram */
+	shm_release(&p.rx);
+	CHECK(shm_taken(&p.tx) == p.rx.head && p.rx.head < p.tx.tail);
+	pair_end(&p);
+}
+
+/* Around the end of the ring the reader comes behind the record that says so by shm_peek() alone. */
+static void next_at_the_end(void)
+{
+	struct pair p = { 0 };
+	struct shm_record h;
+	uint32_t n, odd = 0;
+
+	pair_make(&p);
+	for (int i = 0; i < 3000; i++) {
+		put_message(&p, 1000, false);
+		CHECK(shm_waiting(&p.rx));
+		if (!shm_take_next(&p.rx, &n)) {
+			odd++;
+			CHECK(shm_peek(&p.rx, &h) == 1 && h.bytes == 1000);
+			shm_hold(&p.rx, &h);
+		} else {
+			CHECK(n == 1000);
+		}
+		shm_release(&p.rx);
+		CHECK(!shm_waiting(&p.rx));
+	}
+	CHECK(odd >= 2 && odd < 4);
+	pair_end(&p);
+}
+
+/* Nothing behind the tail, the end of the ring or the longest message is handed out. */
+static void next_liars(void)
+{
+	const struct {
+		uint64_t tail, at;
+		uint32_t bytes;
+	} v[] = {
+		{ 64, 0, 17 },                                  /* longer than what is written */
+		{ 64, 0, UINT32_MAX - 100 }, { 64, 0, SHM_WRAP }, /* no length at all */
+		{ SHM_RING_BYTES, 0, SHM_MESSAGE_MAX + 1 },
+		{ 63, 0, 0 }, { SHM_RING_BYTES + 64, 0, 0 },   /* no tail */
+		{ SHM_RING_BYTES, SHM_RING_BYTES - 64, 80 },    /* beyond the end */
+	};
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		struct pair p = { 0 };
+		uint32_t n;
+
+		pair_make(&p);
+		p.rx.head = p.rx.seen = v[i].at;
+		((struct shm_record *)(void *)(p.ring->data + v[i].at))->bytes = v[i].bytes;
+		atomic_store(&p.ring->tail, v[i].at + v[i].tail);
+		CHECK(shm_waiting(&p.rx) && !shm_take_next(&p.rx, &n) && p.rx.head == v[i].at && !p.rx.held);
+		pair_end(&p);
+	}
+}
+
 /* A record that is written but not published is not there; publishing shows all of them and wakes
  * a sleeping reader. */
 static void groups(void)
@@ -353,6 +430,9 @@ int main(int argc, char **argv)
 	liars();
 	lying_head();
 	inline_slots();
+	next_ones();
+	next_at_the_end();
+	next_liars();
 	groups();
 	unsealed_is_refused();
 	stream(seed, RECORDS, 9000, false);

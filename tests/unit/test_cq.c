@@ -4,6 +4,7 @@
 #include "fake.h"
 #include "support/engine.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -147,7 +148,12 @@ static void sizes(struct fake *f)
 		CHECK(push(cq, i, 0, false, NULL));
 	CHECK(!push(cq, 9, 0, false, NULL) && !push(cq, 9, 0, false, NULL));
 	CHECK(fake_event(f) == IBV_EVENT_CQ_ERR && fake_event(f) == -1);
-	CHECK(eng_cq_poll(cq, 8, wc) == 6 && eng_cq_poll(cq, 8, wc) == -EOVERFLOW);
+	errno = EXDEV; /* kept, whatever a poll returns */
+	CHECK(eng_cq_poll(cq, 8, wc) == 6 && eng_cq_poll(cq, 8, wc) == -EOVERFLOW && errno == EXDEV);
+	CHECK(eng_cq_destroy(cq) == 0);
+	CHECK(eng_cq_create(f->ctx, 1, NULL, false, &cq) == 0);
+	errno = EXDEV;
+	CHECK(eng_cq_poll(cq, 8, wc) == 0 && eng_cq_poll(cq, 0, wc) == 0 && errno == EXDEV);
 	CHECK(eng_cq_destroy(cq) == 0);
 }
 

@@ -28,6 +28,9 @@ static void ids(void)
 			have[id] = 0;
 		}
 		CHECK(t.used == n);
+		/* A number that was just added or taken away, one that was looked up lately, and a stranger. */
+		for (int k = 0; k < 3; k++, id = ut_rng_below(&r, 8) + (k > 1) * sizeof(have))
+			CHECK(ut_idtab_get_again(&t, id) == (id < sizeof(have) && have[id] ? &have[id] : NULL));
 	}
 	for (uint32_t id = 0; id < sizeof(have); id++)
 		CHECK(ut_idtab_get(&t, id) == (have[id] ? &have[id] : NULL));

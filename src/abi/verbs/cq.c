@@ -216,13 +216,9 @@ VRB_NOW(destroy_cq) int vrb_destroy_cq(struct ibv_cq *pub)
 
 int vrb_poll_cq(struct ibv_cq *pub, int n, struct ibv_wc *wc)
 {
-	int rc, keep = errno;
-
 	if (!vrb_live(pub->context))
 		return -EIO;
-	rc = eng_cq_poll(vrb_of(pub, vrb_cq)->cq, n, wc);
-	errno = keep;
-	return rc;
+	return eng_cq_poll(vrb_of(pub, vrb_cq)->cq, n, wc);
 }
 
 int vrb_req_notify_cq(struct ibv_cq *pub, int solicited_only)

@@ -341,15 +341,11 @@ int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 
 int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	int rc, keep = errno;
-
 	if (!vrb_live(qp->context)) {
 		*bad = wr;
 		return EIO;
 	}
-	rc = eng_post_recv(vrb_of(qp, vrb_qp)->qp, wr, bad);
-	errno = keep;
-	return -rc;
+	return -eng_post_recv(vrb_of(qp, vrb_qp)->qp, wr, bad);
 }
 
 /*

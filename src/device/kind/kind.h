@@ -286,7 +286,7 @@ unsigned dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules
 
 #define DEV_DEFAULT_OPS                                                                            \
 	.progress = dev_progress, .drive = dev_drive, .post_fast = dev_post_fast,                  \
-	.polled = dev_polled, .wait = dev_wait, .wait_comp = dev_wait_comp,                        \
+	.poll = dev_poll, .wait = dev_wait, .wait_comp = dev_wait_comp,                        \
 	.attach = dev_kind_attach, .mcast_join = dev_kind_default_mcast_join,                      \
 	.mcast_leave = dev_kind_default_mcast_leave, .query_port = dev_kind_default_query_port,    \
 	.why = dev_kind_default_why

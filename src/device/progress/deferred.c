@@ -96,8 +96,10 @@ enum eng_acks dev_acks(struct dev_adapter *a, enum dev_by by, uint64_t now, int 
 /* A program that was started with DAPPLE_PROGRESS=poll is believed all the same. */
 void dev_acks_penalise(struct dev_adapter *a)
 {
-	if (!a->driver.trusted)
-		a->delayed_ack.penalty = DEV_DEFER_PENALTY;
+	if (a->driver.trusted)
+		return;
+	a->delayed_ack.penalty = DEV_DEFER_PENALTY;
+	a->rounds.most = 0;
 }
 
 void dev_acks_judge(struct dev_adapter *a, uint64_t now)

@@ -66,8 +66,8 @@ static inline bool dev_posts_in_batch(const struct dev_coalescing *c)
 static inline void dev_posts_count(struct dev_coalescing *c, struct dev_driver_state *o)
 {
 	c->posts++;
-	if (dev_posts_in_batch(c) && !atomic_load_explicit(&o->beat, memory_order_relaxed))
-		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+	if (dev_posts_in_batch(c))
+		dev_beat(o);
 }
 
 /* --- acknowledgements --- */

@@ -164,8 +164,7 @@ void dev_driver_polled(struct dev_adapter *a, uint64_t now)
 	o->polls++;
 	o->last_poll = now;
 	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
-	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
-		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+	dev_beat(o);
 	if (o->polls >= o->polls_to_drive)
 		to_app(a, now);
 }

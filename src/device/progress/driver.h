@@ -153,6 +153,13 @@ void dev_driver_busy(struct dev_adapter *a, uint64_t ns);
 /* So many packets were seen: ends a judgement on the poller. dev.lock held. */
 void dev_driver_judge(struct dev_driver_state *o);
 
+/* An application thread polls, or posts a batch: evidence of polling also while another thread drives. */
+static inline void dev_beat(struct dev_driver_state *o)
+{
+	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+}
+
 /* Which thread saw packets first. dev.lock held. */
 static inline void dev_driver_received(struct dev_driver_state *o, enum dev_by by, uint32_t n)
 {

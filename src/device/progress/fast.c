@@ -8,23 +8,20 @@
 
 #include <errno.h>
 
-#define ROUND_EVERY 32    /* polls, posts or messages that go without a round; then one is due, which acknowledges too */
 #define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
 
-/* Returns true if no work waits for a round, `driver` drives the adapter, and exactly `waiters` threads sleep for it. */
+/* Returns true if `driver` drives the adapter, exactly `waiters` threads sleep for it, and no request waits. */
 static inline bool undisturbed(struct dev_adapter *a, enum dev_driver driver, unsigned waiters)
 	UT_REQUIRES(a->dev.lock)
 {
-	return a->rounds.quiescent && !a->delayed_ack.penalty &&
-	       atomic_load_explicit(&a->driver.current, memory_order_relaxed) == (int)driver &&
+	return atomic_load_explicit(&a->driver.current, memory_order_relaxed) == (int)driver &&
 	       atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) == waiters &&
 	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 }
 
-static bool may_be_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+static inline bool may_be_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	return undisturbed(a, DEV_DRIVER_APP, 0) && a->rounds.without < ROUND_EVERY &&
-	       a->stage->pages_checked_at;
+	return a->rounds.without < a->rounds.most && undisturbed(a, DEV_DRIVER_APP, 0);
 }
 
 /*
@@ -128,37 +125,85 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 
 /* --- a poll --- */
 
-/* Returns true if that was all, *ret_done things. False: a round is due; *ret_done have been received. */
-static bool look_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+/* The adapter can be driven by this process. */
+static inline bool is_drivable(const struct dev_adapter *a)
 {
-	bool whole = false;
-	int n;
+	return a->wired && !dev_is_foreign(&a->dev);
+}
+
+/* No link can take what was posted, and callers repeat while there is any. */
+static __attribute__((cold)) int drop_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	while (eng_dev_pop_pending(&a->dev))
+		;
+	return 0;
+}
+
+/* What look_fast() found. */
+struct looked {
+	int n;      /* received */
+	bool whole; /* a round is due */
+};
+
+/* A poll without a round, if that is enough. */
+static inline struct looked look_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	struct looked r = { .whole = false };
 
 	/* A thread that yields between polls polls so seldom that each must be a round. */
-	if (dev_is_yield_due(&a->yielding) || !may_be_fast(a))
-		return false;
-	n = a->machine->fast(&a->dev, &whole);
-	if (n < 0)
-		return false;
-	*ret_done = n;
-	if (whole)
-		return false;
+	if (!is_drivable(a) || !may_be_fast(a) || dev_is_yield_due(&a->yielding))
+		return (struct looked){ .whole = true };
+	r.n = a->machine->fast(&a->dev, &r.whole);
+	if (__builtin_expect(r.n < 0, 0))
+		return (struct looked){ .whole = true };
+	return r;
+}
+
+/* The poll without a round is all. */
+static inline void looked(struct dev_adapter *a, int n) UT_REQUIRES(a->dev.lock)
+{
+	dev_posts_end(&a->coalescing);
 	a->rounds.without += n ? (uint32_t)n : 1;
 	if (n)
 		dev_driver_received(&a->driver, DEV_BY_APP, (uint32_t)n);
 	if (n || a->delayed_ack.by_fast)
-		note_acks(a, n > 0);
-	return true;
+		note_acks(a, n);
 }
 
-static bool poll_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+/* Ends what look_fast() began. */
+__attribute__((always_inline)) static inline int finish(struct dev_adapter *a, struct looked l, enum dev_look look) UT_REQUIRES(a->dev.lock)
 {
-	bool yes = look_fast(a, ret_done);
+	atomic_store_explicit(&a->yielding.fast_look, !l.whole && !l.n, memory_order_relaxed);
+	if (!l.whole) {
+		looked(a, l.n);
+		return l.n;
+	}
+	return is_drivable(a) ? dev_round(a, DEV_BY_APP, look, l.n) : drop_pending(a);
+}
 
-	atomic_store_explicit(&a->yielding.fast_look, yes && !*ret_done, memory_order_relaxed);
-	if (yes)
-		dev_posts_end(&a->coalescing);
-	return yes;
+/* Apart, so that a poll that finds nothing saves no registers for it. */
+static __attribute__((noinline)) int poll_found(struct dev_adapter *a, struct looked l, const struct eng_cq *cq) UT_RELEASE(a->dev.lock)
+{
+	int did = finish(a, l, DEV_LOOK);
+
+	eng_dev_poll_end(&a->dev);
+	return dev_polled(&a->dev, did, cq);
+}
+
+int dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	struct looked l;
+
+	if (!eng_dev_poll_begin(&a->dev, p))
+		return dev_polled(dev, 0, cq);
+	l = look_fast(a);
+	if (l.n || l.whole)
+		return poll_found(a, l, cq);
+	looked(a, 0);
+	eng_dev_poll_end(&a->dev);
+	dev_beat(&a->driver);
+	return dev_polled_fast(&a->yielding, cq);
 }
 
 /* --- a wake-up --- */
@@ -174,7 +219,7 @@ static bool wake_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.l
 	uint64_t now;
 	int n;
 
-	if (!undisturbed(a, DEV_DRIVER_WAITER, 1))
+	if (!a->rounds.quiescent || a->delayed_ack.penalty || !undisturbed(a, DEV_DRIVER_WAITER, 1))
 		return false;
 	now = ut_now();
 	a->stage->pages_checked_at = now;
@@ -202,11 +247,12 @@ int dev_run_rings(struct dev_adapter *a)
 		return -EAGAIN;
 	/* Loads from the application's memory and stores to it are its own threads'. */
 	a->stage->pages_checked_at = 0;
+	a->rounds.most = 0;
 	n = a->machine->fast(&a->dev, &whole);
 	if (n < 0)
 		return n;
 	a->rounds.without += (uint32_t)n;
-	if (whole || !a->rounds.quiescent || a->rounds.without >= ROUND_EVERY ||
+	if (whole || !a->rounds.quiescent || a->rounds.without >= DEV_ROUND_EVERY ||
 	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed))
 		return dev_round(a, DEV_BY_THREAD, DEV_LOOK, n);
 	if (!n)
@@ -219,31 +265,16 @@ int dev_run_rings(struct dev_adapter *a)
 
 /* --- all of them --- */
 
-static bool without_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int *ret_done)
-	UT_REQUIRES(a->dev.lock)
-{
-	switch (by) {
-	case DEV_BY_APP:
-		return poll_fast(a, ret_done);
-	case DEV_BY_WAITER:
-		return look == DEV_LOOK_WOKEN && wake_fast(a, ret_done);
-	default:
-		return false;
-	}
-}
-
 int dev_run_look(struct dev_adapter *a, enum dev_by by, enum dev_look look)
 {
 	int done = 0;
 
 	eng_dev_held(&a->dev);
-	if (!a->wired || dev_is_foreign(&a->dev)) {
-		/* No link can take what was posted, and callers repeat while there is any. */
-		while (eng_dev_pop_pending(&a->dev))
-			;
-		return 0;
-	}
-	return without_round(a, by, look, &done) ? done : dev_round(a, by, look, done);
+	if (by == DEV_BY_APP)
+		return finish(a, look_fast(a), look);
+	if (!is_drivable(a))
+		return drop_pending(a);
+	return by == DEV_BY_WAITER && look == DEV_LOOK_WOKEN && wake_fast(a, &done) ? done : dev_round(a, by, look, done);
 }
 
 int dev_run(struct dev_adapter *a, enum dev_by by)
@@ -253,8 +284,11 @@ int dev_run(struct dev_adapter *a, enum dev_by by)
 
 int dev_progress(struct eng_dev *dev)
 {
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	eng_dev_held(&a->dev);
 	/* What was posted while the background thread held the lock is the thread's work. */
-	return dev_run(dev_adapter_of(dev), dev_thread_is_this() ? DEV_BY_THREAD : DEV_BY_APP);
+	return dev_run(a, dev_thread_is_this() ? DEV_BY_THREAD : DEV_BY_APP);
 }
 
 void dev_drive(struct eng_dev *dev)

@@ -14,10 +14,15 @@
 
 struct dev_adapter;
 
+#define DEV_ROUND_EVERY 32 /* polls, posts or messages that go without a round; then one is due, which acknowledges too */
+
 /* dev.lock */
 struct dev_rounds {
 	bool quiescent;   /* the last round left nothing to do but wait */
 	uint32_t without; /* polls, posts and messages since then */
+	/* So many of an application's threads may go without the next one. 0: the adapter is not quiescent, acknowledgements leave
+	 * at once (dev_delayed_ack.penalty), or it is not known which pages are present (ut_stage.pages_checked_at). */
+	uint32_t most;
 	uint64_t last_error_look;
 };
 

@@ -17,14 +17,7 @@
 #define WAIT_POLLS 256 /* and after a brief wait */
 #define YIELDS_ASK 16 /* one yield of so many asks the scheduler when the answer is known */
 
-/* The calling thread's round over its queues, in empty polls. */
-static __thread struct {
-	const struct eng_cq *from; /* a round began with this queue, */
-	unsigned polls;            /* so many polls ago */
-	unsigned most;             /* without this queue in so many polls, another one takes its place */
-	unsigned length;           /* of the last round */
-	bool over;                 /* a round has ended since the thread gave way */
-} turn __attribute__((tls_model("initial-exec")));
+__thread struct dev_turn dev_turn __attribute__((tls_model("initial-exec")));
 
 static long switches(void)
 {
@@ -90,7 +83,6 @@ bool dev_wait_instead(struct dev_yielding *y)
 	return left > 0;
 }
 
-/* Returns as give_way(). A poll is no cancellation point, and leaves errno alone. */
 /* The next wait yields, or sleeps, sooner if the peer has answered in this one. */
 static void note_wait(struct dev_yielding *y, bool answered)
 {
@@ -108,6 +100,7 @@ static void found(struct dev_yielding *y)
 {
 	note_wait(y, atomic_load_explicit(&y->met, memory_order_relaxed));
 	atomic_store_explicit(&y->met, false, memory_order_relaxed);
+	atomic_store_explicit(&y->idle_polls, 0, memory_order_relaxed);
 }
 
 /* As in give_way(): a message that came while this thread slept is the peer's, which may need this processor. Returns as
@@ -124,51 +117,59 @@ static int wait_briefly(struct eng_dev *dev, struct dev_yielding *y)
 	return r ? -WAIT_POLLS : 0;
 }
 
-static void note_turn(const struct eng_cq *cq)
+void dev_turn_note(const struct eng_cq *cq)
 {
-	turn.polls++;
-	if (cq == turn.from) {
-		turn.over = true;
-		turn.length = turn.polls;
-		turn.most = 2 * turn.length;
-	} else if (turn.polls < turn.most) {
+	struct dev_turn *t = &dev_turn;
+
+	t->polls++;
+	if (cq == t->from) {
+		t->over = true;
+		t->length = t->polls;
+		t->most = 2 * t->length;
+	} else if (t->polls < t->most) {
 		return;
 	} else {
-		turn.from = cq;
-		turn.most = turn.most < DEV_ROUND_MOST ? 2 * turn.most + 1 : DEV_ROUND_MOST;
+		t->from = cq;
+		t->most = t->most < DEV_ROUND_MOST ? 2 * t->most + 1 : DEV_ROUND_MOST;
 	}
-	turn.polls = 0;
+	t->polls = 0;
 }
 
 /* Returns true if the thread may give way. */
 static bool may_give_way(void)
 {
-	bool may = turn.over || turn.length <= DEV_POLLS_TO_YIELD;
+	bool may = dev_turn.over || dev_turn.length <= DEV_POLLS_TO_YIELD;
 
-	turn.over = turn.over && !may;
+	dev_turn.over = dev_turn.over && !may;
 	return may;
 }
 
-void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
+static __attribute__((noinline)) int idle_long(struct eng_dev *dev, struct dev_yielding *y)
+{
+	int idle = !may_give_way() ? NONE : dev_wait_instead(y) ? wait_briefly(dev, y) : give_way(y);
+
+	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
+	return 0;
+}
+
+int dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 	struct dev_yielding *y = &a->yielding;
 	int idle = atomic_load_explicit(&y->idle_polls, memory_order_relaxed);
 
-	/* A poll while another thread drives is evidence of polling all the same. */
-	if (!atomic_load_explicit(&a->driver.beat, memory_order_relaxed))
-		atomic_store_explicit(&a->driver.beat, true, memory_order_relaxed);
+	dev_beat(&a->driver);
 	if (did) {
 		/* A message that comes together with one that was just found - an acknowledgement leaves in front of the
 		 * request that answers - has not been waited for, and says nothing about the yields. */
 		if (idle)
 			found(y);
-		idle = 0;
-	} else {
-		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
-		note_turn(cq);
-		if (idle > (int)dev_polls_before_yield(y))
-			idle = !may_give_way() ? NONE : dev_wait_instead(y) ? wait_briefly(dev, y) : give_way(y);
+		return did;
 	}
+	idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
+	dev_turn_note(cq);
+	if (idle > (int)dev_polls_before_yield(y))
+		return idle_long(dev, y);
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
+	return 0;
 }

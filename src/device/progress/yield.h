@@ -47,8 +47,24 @@ struct dev_yielding {
 	atomic_uint count;      /* yields in which the scheduler was not asked */
 };
 
-/* eng_dev_ops.polled. May sleep for DEV_BRIEF_WAIT_NS. */
-void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq);
+/* The calling thread's round over its queues, in empty polls. */
+struct dev_turn {
+	const struct eng_cq *from; /* a round began with this queue, */
+	unsigned polls;            /* so many polls ago */
+	unsigned most;             /* without this queue in so many polls, another one takes its place */
+	unsigned length;           /* of the last round */
+	bool over;                 /* a round has ended since the thread gave way */
+};
+
+/* At a fixed offset in the thread's storage, since every poll writes there. */
+extern __thread struct dev_turn dev_turn __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* One more empty poll. */
+void dev_turn_note(const struct eng_cq *cq);
+
+/* Ends each poll that found its queue (cq; NULL: none was polled) empty. did: how many things were done meanwhile. May yield, or
+ * sleep for DEV_BRIEF_WAIT_NS. Called without locks. Returns did. */
+int dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq);
 
 /* A yield lasted so many ns: from that, how many brief waits follow to the next. */
 void dev_yield_took(struct dev_yielding *y, uint64_t ns);
@@ -66,6 +82,21 @@ static inline unsigned dev_polls_before_yield(struct dev_yielding *y)
 static inline bool dev_is_yield_due(struct dev_yielding *y)
 {
 	return atomic_load_explicit(&y->idle_polls, memory_order_relaxed) >= (int)dev_polls_before_yield(y);
+}
+
+/* A poll without a round has found nothing, where no yield was due: dev_polled() in short. */
+static inline int dev_polled_fast(struct dev_yielding *y, const struct eng_cq *cq)
+{
+	int idle = atomic_load_explicit(&y->idle_polls, memory_order_relaxed);
+
+	atomic_store_explicit(&y->fast_look, true, memory_order_relaxed);
+	atomic_store_explicit(&y->idle_polls, idle + 1, memory_order_relaxed);
+	/* A round over one queue, as the last one was. */
+	if (__builtin_expect(cq == dev_turn.from && dev_turn.length == 1 && !dev_turn.polls, 1))
+		dev_turn.over = true;
+	else
+		dev_turn_note(cq);
+	return 0;
 }
 
 #endif

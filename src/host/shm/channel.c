@@ -112,7 +112,7 @@ static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h
 	    (got && !h->seg && !ch->messages)) {
 		ut_warn("the ring of a peer process of this host has an impossible record: its messages are "
 			"ignored from now on; start that program again, or set DAPPLE_LOCAL=off");
-		r->broken = ch->held = true;
+		r->broken = ch->broken = ch->held = true;
 		return 0;
 	}
 	return got;
@@ -167,21 +167,31 @@ static bool take_message(struct shm_chan *ch, struct shm_message *ret)
 	return false;
 }
 
+static __attribute__((noinline)) void drop_broken(struct shm_chan *ch)
+{
+	struct shm_peer_rx *r, *s;
+
+	ch->broken = false;
+	ut_list_each_safe(r, s, &ch->rx, node)
+		if (r->broken)
+			shm_peer_rx_drop(ch, r);
+}
+
 static void release_messages(struct shm_channel *c)
 {
 	struct shm_chan *ch = shm_chan_of(c);
-	struct shm_peer_rx *r, *s;
+	struct shm_peer_rx *r;
 
 	if (!ch->held)
 		return;
 	ch->held = false;
-	ut_list_each_safe(r, s, &ch->rx, node) {
-		if (r->broken)
-			shm_peer_rx_drop(ch, r);
-		else if (r->ring.held)
+	ut_list_each(r, &ch->rx, node)
+		if (r->ring.held)
 			shm_release(&r->ring);
-	}
-	shm_channel_settle(c);
+	if (__builtin_expect(ch->broken, 0))
+		drop_broken(ch);
+	if (__builtin_expect(atomic_load_explicit(&ch->page->on, memory_order_relaxed), 0))
+		shm_channel_settle(c);
 }
 
 static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
@@ -200,49 +210,73 @@ static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
 
 #define FAST_RINGS 4 /* more are read by poll_messages() alone */
 
-static int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
+/* The oldest record is no message that lies ahead as it is: it may stand behind the end of the ring, at its start. */
+static __attribute__((noinline)) const uint8_t *take_odd(struct shm_rx *r, uint32_t *ret_bytes)
 {
 	struct shm_record h;
-	const uint8_t *at;
+
+	if (shm_peek(r, &h) <= 0 || h.seg)
+		return NULL;
+	*ret_bytes = h.bytes;
+	return shm_hold(r, &h);
+}
+
+/* Takes what waits in a ring, at most max (> 0). */
+static inline int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
+{
 	uint32_t bytes;
+	const uint8_t *at = shm_is_small(&r->ring) ? shm_take_inline(&r->ring, &bytes) : NULL;
 	int n = 0;
 
-	at = max ? shm_take_inline(&r->ring, &bytes) : NULL;
 	if (at) {
 		message_at(r, at, bytes, v);
 		return 1;
 	}
-	while (n < max && shm_waiting(&r->ring) && shm_peek(&r->ring, &h) > 0 && !h.seg)
-		message_at(r, shm_hold(&r->ring, &h), h.bytes, &v[n++]);
+	do {
+		at = shm_take_next(&r->ring, &bytes);
+		if (__builtin_expect(!at, 0) && !(at = take_odd(&r->ring, &bytes)))
+			break;
+		message_at(r, at, bytes, &v[n++]);
+	} while (n < max && shm_waiting(&r->ring));
 	return n;
 }
 
-static void flush(struct shm_channel *c);
-
-static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+/* Takes what waits in this ring and those behind it. */
+static __attribute__((noinline)) int take_rings(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_message *v, int max)
 {
-	struct shm_chan *ch = shm_chan_of(c);
-	bool other = false;
-	struct shm_peer_rx *r;
 	int n = 0;
 
-	flush(c);
-	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
-		return -EAGAIN;
-	ut_list_each(r, &ch->rx, node) {
-		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))
-			continue;
-		n += take_fast(r, v + n, max - n);
-		other |= !n;
-	}
+	for (; &r->node != &ch->rx; r = ut_container(r->node.next, struct shm_peer_rx, node))
+		if (n < max && r->ring.ring && shm_waiting(&r->ring))
+			n += take_fast(r, v + n, max - n);
 	if (!n) {
 		ch->warm -= ch->warm > 1;
-		return other ? -EAGAIN : 0;
+		return -EAGAIN;
 	}
 	ch->held = true;
 	ch->warm = SHM_CHAN_WARM;
 	ch->received += (unsigned)n;
 	return n;
+}
+
+static int poll_flushed(struct shm_channel *c, struct shm_message *v, int max);
+
+/* Most calls find nothing, and do no more than they must. */
+static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+{
+	struct shm_chan *ch = shm_chan_of(c);
+	struct shm_peer_rx *r;
+
+	if (__builtin_expect(c->unflushed, 0))
+		return poll_flushed(c, v, max);
+	/* A ring that is broken counts as held. */
+	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
+		return -EAGAIN;
+	ut_list_each(r, &ch->rx, node)
+		if (r->ring.ring && shm_waiting(&r->ring))
+			return take_rings(ch, r, v, max);
+	ch->warm -= ch->warm > 1;
+	return 0;
 }
 
 bool shm_channel_warm(struct shm_channel *c)
@@ -393,6 +427,12 @@ static void flush(struct shm_channel *c)
 {
 	if (c->unflushed)
 		flush_all(shm_chan_of(c));
+}
+
+static __attribute__((noinline)) int poll_flushed(struct shm_channel *c, struct shm_message *v, int max)
+{
+	flush_all(shm_chan_of(c));
+	return poll_fast(c, v, max);
 }
 
 static void notify(struct shm_channel *c)

@@ -128,6 +128,7 @@ struct shm_chan {
 	uint64_t received; /* records */
 	unsigned warm; /* a record came so lately: shm_channel_warm() */
 	bool held;  /* messages are held, or a ring is broken: until release() */
+	bool broken; /* a ring is */
 	bool messages; /* shm_channel_messages() was called */
 	bool no_fetches;
 	bool direct; /* peers may have direct access to our memory */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define MASK (SHM_RING_BYTES - 1)
-#define PREFETCH 4 /* lines of the next records that the reader asks for early */
 
 _Static_assert(sizeof(struct shm_record) == 48, "copied as it is between processes");
 _Static_assert(offsetof(struct shm_ring, data) == 2 * SHM_LINE, "tail and newest share a line");
@@ -161,10 +160,7 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
 {
 	const uint8_t *at = r->ring->data + (r->head & MASK);
 
-	r->head += shm_record_bytes(h->bytes);
-	r->held = true;
-	for (unsigned i = 0; i < PREFETCH && r->seen - r->head > i * SHM_LINE; i++)
-		__builtin_prefetch(r->ring->data + ((r->head + i * SHM_LINE) & MASK));
+	shm_hold_next(r, shm_record_bytes(h->bytes));
 	return at + offsetof(struct shm_record, header);
 }
 
@@ -190,10 +186,4 @@ const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes)
 	r->head = r->seen = tail;
 	r->held = true;
 	return (const uint8_t *)r->inline_slot;
-}
-
-void shm_release(struct shm_rx *r)
-{
-	r->held = false;
-	publish_head(r);
 }

@@ -31,11 +31,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SHM_LINE 64u
 #define SHM_GENERATIONS 512u /* host/shm/channel.h */
 #define SHM_RING_MAGIC 0x444c5052u
 #define SHM_RING_BYTES (1u << 20) /* records of one direction; a power of two */
+#define SHM_RING_MASK (SHM_RING_BYTES - 1)
 #define SHM_RING_SEG (SHM_LINE * 2 + SHM_RING_BYTES)
 #define SHM_RING_SEG_MOST (SHM_RING_SEG + 65536u) /* whole pages, whatever a page is */
 
@@ -210,12 +212,55 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h);
 /* Takes the message in the inline slot, if that is all that waits. Returns its header, with *ret_bytes behind it,
  * until shm_release(); or NULL: use shm_peek(). */
 const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes);
-void shm_release(struct shm_rx *r);
+static inline void shm_release(struct shm_rx *r)
+{
+	r->held = false;
+	atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
+}
+
 static inline bool shm_waiting(struct shm_rx *r)
 {
 	if (r->seen == r->head)
 		r->seen = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
 	return r->seen != r->head;
+}
+
+/* One record waits, of the size that shm_take_inline() takes. */
+static inline bool shm_is_small(const struct shm_rx *r)
+{
+	return r->seen - r->head == SHM_LINE;
+}
+
+#define SHM_READ_AHEAD 4 /* lines of the next records that the reader asks for early */
+
+/* Goes on behind a message that stays where it is. */
+static inline void shm_hold_next(struct shm_rx *r, uint64_t bytes)
+{
+	r->head += bytes;
+	r->held = true;
+	for (unsigned i = 0; i < SHM_READ_AHEAD && r->seen - r->head > i * SHM_LINE; i++)
+		__builtin_prefetch(r->ring->data + ((r->head + i * SHM_LINE) & SHM_RING_MASK));
+}
+
+/* Takes the oldest message in place, as shm_peek() and shm_hold() do, where shm_waiting() was true. NULL: use shm_peek(), which says
+ * what else there is. */
+static inline const uint8_t *shm_take_next(struct shm_rx *r, uint32_t *ret_bytes)
+{
+	const uint8_t *at = r->ring->data + (r->head & SHM_RING_MASK);
+	uint64_t have = r->seen - r->head, need, first;
+	uint32_t bytes;
+
+	if (!have || have > SHM_RING_BYTES || have % SHM_LINE)
+		return NULL;
+	/* `bytes` and `seg` in one load. A record that goes on at the start is longer than any. */
+	memcpy(&first, at, sizeof(first));
+	bytes = (uint32_t)first;
+	need = shm_record_bytes(bytes);
+	if (first >> 32 & UINT16_MAX || bytes > SHM_MESSAGE_MAX || need > have || need > SHM_RING_BYTES - (r->head & SHM_RING_MASK))
+		return NULL;
+	shm_hold_next(r, need);
+	*ret_bytes = bytes;
+	return at + offsetof(struct shm_record, header);
 }
 
 #endif

@@ -30,7 +30,7 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now);
  * the same poll. */
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole);
 void ibp_fast_finish(struct eng_dev *dev, uint64_t now);
-/* Executes messages, in order and without a round, between two of ibp_receive() and ibp_transmit().
+/* Executes n (> 0) messages, in order and without a round, between two of ibp_receive() and ibp_transmit().
  * Returns how many it has executed: the others are for ibp_receive_messages(). */
 int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n);
 

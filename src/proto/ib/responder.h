@@ -48,11 +48,8 @@ struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
 static inline void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm,
 				 bool solicited)
 {
-	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)q->recv.offset,
-			     .wc_flags = (uint8_t)flags, .imm = imm, .solicited = solicited };
-
 	q->recv.have_rwqe = false;
-	eng_recv_done(q->qp, q->recv.cq, q->recv.rwqe->wr_id, &e);
+	eng_recv_end(q->qp, q->recv.cq, q->recv.rwqe->wr_id, (uint32_t)q->recv.offset, opcode, flags, imm, solicited);
 }
 
 /* Lists bytes [skip, skip + len) of the taken receive. Returns the number of pieces, or a negative
