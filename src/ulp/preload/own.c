@@ -75,7 +75,7 @@ static struct sdp_relay *free_relay(void)
 static void begin(struct sdp_relay *r, int un, struct sdp_conn *c)
 {
 	pthread_mutex_lock(&r->lock);
-	r->un = un;
+	sdp_relay_stream(r, un);
 	r->c = c;
 	r->up_ended = r->down_ended = r->filled = r->full = r->hung = r->fed = r->shared = r->forked = r->leaving = false;
 	r->until = r->leased_ns = 0;

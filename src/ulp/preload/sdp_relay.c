@@ -85,32 +85,54 @@ bool sdp_relay_down(struct sdp_relay *r)
 	return moved;
 }
 
-/* Worth a look only behind a message that the program has filled. */
-static bool is_large(const struct sdp_relay *r)
+/* Octets of the program that wait; SIZE_MAX: the kernel does not tell. */
+static size_t waiting(const struct sdp_relay *r)
 {
-	int waiting = 0;
+	int n = 0;
 
-	return r->filled && !ioctl(r->un, SIOCINQ, &waiting) && (uint32_t)waiting >= sdp_conf_default.advertise;
+	return ioctl(r->un, SIOCINQ, &n) < 0 ? SIZE_MAX : (size_t)n;
 }
 
-/* At the mark the urgent octet is next. Octets in front of it end there, so that a message that was filled has none. */
+/* At the mark the urgent octet is next. Octets in front of it end there. */
 static bool at_mark(const struct sdp_relay *r)
 {
 	int at = 0;
 
-	return !r->filled && !ioctl(r->un, SIOCATMARK, &at) && at;
+	return !ioctl(r->un, SIOCATMARK, &at) && at;
+}
+
+/*
+ * Returns as recv(). had: octets that waited before this call; no more are read behind the look at the mark, since an urgent octet
+ * that has come in between would be taken for an ordinary one.
+ */
+static ssize_t take(const struct sdp_relay *r, uint8_t *room, size_t len, size_t had, bool *ret_oob)
+{
+	ssize_t n;
+
+	*ret_oob = at_mark(r);
+	if (!had && !*ret_oob) {
+		n = recv(r->un, room, 1, MSG_PEEK | MSG_DONTWAIT);
+		if (n <= 0)
+			return n;
+		had = 1;
+		*ret_oob = at_mark(r);
+	}
+	return recv(r->un, room, *ret_oob ? 1 : had < len ? had : len, MSG_DONTWAIT);
 }
 
 bool sdp_relay_up(struct sdp_relay *r)
 {
 	bool moved = false, oob;
 	uint8_t *room;
-	size_t len;
+	size_t len, had;
 	ssize_t n;
 
-	while (!r->up_ended && (room = sdp_send_room(r->c, is_large(r), &len))) {
-		oob = at_mark(r);
-		n = recv(r->un, room, oob ? 1 : len, MSG_DONTWAIT);
+	while (!r->up_ended) {
+		had = waiting(r);
+		room = sdp_send_room(r->c, r->filled && had >= sdp_conf_default.advertise, &len);
+		if (!room)
+			break;
+		n = take(r, room, len, had, &oob);
 		if (n < 0 && errno == EAGAIN && r->leaving)
 			n = 0;
 		if (n < 0 && errno != EINTR)
@@ -277,12 +299,16 @@ void sdp_relay_end(struct sdp_relay *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void sdp_relay_run(struct sdp_relay *r)
+void sdp_relay_stream(struct sdp_relay *r, int un)
 {
 	int on = 1;
 
-	/* An urgent octet that comes between a look at the mark and recv() is an ordinary one, and not lost. */
-	setsockopt(r->un, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
+	setsockopt(un, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
+	r->un = un;
+}
+
+void sdp_relay_run(struct sdp_relay *r)
+{
 	take_turn(r);
 	copy(r);
 	copy_rest(r);
@@ -302,7 +328,8 @@ void sdp_relay_run(struct sdp_relay *r)
 void sdp_relay(int un, struct sdp_conn *c)
 {
 	struct sdp_relay single = { .lock = PTHREAD_MUTEX_INITIALIZER, .park_lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER,
-				    .park_end = PTHREAD_COND_INITIALIZER, .un = un, .c = c, .kick = -1 };
+				    .park_end = PTHREAD_COND_INITIALIZER, .c = c, .kick = -1 };
 
+	sdp_relay_stream(&single, un);
 	sdp_relay_run(&single);
 }

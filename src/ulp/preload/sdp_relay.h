@@ -62,7 +62,10 @@ extern const struct sdp_conf *rsp_sdp_conf;
 
 /* Copies until both directions have ended, and closes the stream; the connection stays the caller's. */
 void sdp_relay(int un, struct sdp_conn *c);
-/* As it, for a relay that is set up. */
+/* Gives a relay its end of the program's stream, before the first octet is read: urgent octets are read in their place from here on, and
+ * are lost otherwise. */
+void sdp_relay_stream(struct sdp_relay *r, int un);
+/* As sdp_relay(), for a relay that is set up. */
 void sdp_relay_run(struct sdp_relay *r);
 /* The connection is no longer the program's. Without sdp_relay_run() the stream stays the caller's. */
 void sdp_relay_end(struct sdp_relay *r);
