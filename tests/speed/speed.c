@@ -136,9 +136,9 @@ uint8_t *sp_area(size_t len)
 
 void sp_remap(uint8_t *at, size_t len, uint8_t fill)
 {
-	CF_OK(munmap(at, len));
-	CF_TRUE(mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-		     -1, 0) == at);
+	/* A mapping without access in its place, as if it were gone, but that another thread cannot map something there. */
+	CF_TRUE(mmap(at, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+	CF_OK(mprotect(at, len, PROT_READ | PROT_WRITE));
 	memset(at, fill, len);
 }
 
