@@ -515,11 +515,24 @@ static void poller_that_yields_drives(void)
 	wait_for_driver(DEV_DRIVER_THREAD);
 }
 
+/* Returns how many receptions are left until acknowledgements are deferred again. */
+static uint32_t penalty(void)
+{
+	uint32_t n;
+
+	ut_lock(&a->dev.lock);
+	n = a->delayed_ack.penalty;
+	ut_unlock(&a->dev.lock);
+	return n;
+}
+
 static void deferred_is_flushed(void)
 {
 	begin("a deferred acknowledgement does not stay");
 	wait_for_driver(DEV_DRIVER_THREAD);
+	ut_lock(&a->dev.lock);
 	a->delayed_ack.penalty = 0;
+	ut_unlock(&a->dev.lock);
 	do {
 		/* The application owns the adapter, takes one packet and goes away. */
 		for (int i = 0; i < 2 * DEV_POLLS_TO_DRIVE; i++)
@@ -527,7 +540,7 @@ static void deferred_is_flushed(void)
 		feed();
 		eng_dev_poll(&a->dev, NULL, NULL);
 		CHECK(take_event() || (poll_event(), true));
-	} while (!atomic_load(&a->delayed_ack.since) && a->delayed_ack.penalty == 0);
+	} while (!atomic_load(&a->delayed_ack.since) && penalty() == 0);
 	while (atomic_load(&acks_waiting))
 		pass(UT_MS / 4);
 	wait_for_driver(DEV_DRIVER_THREAD);
