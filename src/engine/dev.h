@@ -238,7 +238,7 @@ static inline void eng_dev_held(struct eng_dev *dev)
 	(void)dev;
 }
 
-/* Ends a generation (host/shm/channel.h) and revokes direct access; what was remembered of a key is forgotten. Sequentially
+/* Ends a generation (host/shm/channel.h) and revokes direct access; the memo of a key is forgotten. Sequentially
  * consistent: a process that sees later stores of this one sees this store too. */
 static inline void eng_generation_end(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)

@@ -10,6 +10,12 @@
 
 #define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
 
+/* The adapter can be driven by this process. */
+static inline bool is_drivable(const struct dev_adapter *a)
+{
+	return a->wired && !dev_is_foreign(&a->dev);
+}
+
 /* Returns true if `driver` drives the adapter, exactly `waiters` threads sleep for it, and no request waits. */
 static inline bool undisturbed(struct dev_adapter *a, enum dev_driver driver, unsigned waiters)
 	UT_REQUIRES(a->dev.lock)
@@ -106,7 +112,7 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 	enum proto_posted r;
 
 	eng_dev_held(&a->dev);
-	if (!a->wired || dev_is_foreign(dev))
+	if (!is_drivable(a))
 		return false;
 	look_for_polls(a);
 	if (a->coalescing.since && dev_coalesce_join(a, qp))
@@ -125,13 +131,7 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 
 /* --- a poll --- */
 
-/* The adapter can be driven by this process. */
-static inline bool is_drivable(const struct dev_adapter *a)
-{
-	return a->wired && !dev_is_foreign(&a->dev);
-}
-
-/* No link can take what was posted, and callers repeat while there is any. */
+/* No link can take the pending requests, and callers repeat while queue pairs are pending. */
 static __attribute__((cold)) int drop_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	while (eng_dev_pop_pending(&a->dev))
@@ -243,7 +243,7 @@ int dev_run_rings(struct dev_adapter *a)
 	int n;
 
 	eng_dev_held(&a->dev);
-	if (!a->wired || dev_is_foreign(&a->dev))
+	if (!is_drivable(a))
 		return -EAGAIN;
 	/* Loads from the application's memory and stores to it are its own threads'. */
 	a->stage->pages_checked_at = 0;

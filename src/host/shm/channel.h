@@ -94,7 +94,7 @@ struct shm_channel_ops {
 	/* Finds the ring of that process, for messages that are written straight into it (lane.h). Returns false if there is
 	 * none now, or if an observer is to see each message: reserve() and commit() are the way. */
 	bool (*lane)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
-	/* What was written into this ring is visible, and its reader sleeps: wakes it. */
+	/* A message in this ring is visible, and the reader of the ring sleeps: wakes it. */
 	void (*wake)(struct shm_channel *c, struct shm_tx *ring);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
 	 * message that has left is read even if its writer dies. */

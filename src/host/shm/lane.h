@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Messages straight into the ring of a peer. A connection sends all its messages to one process, so it looks its ring up
- * once and remembers it as a lane; what is left of shm_channel_ops.reserve() and .commit() then is inline here: room at the
+ * once and remembers it as a lane; the rest of shm_channel_ops.reserve() and .commit() is inline here: room at the
  * tail, the record, the new tail. A lane ends with an epoch of its channel: when a ring ends, and when an observer comes,
  * which sees messages by those two operations.
  *
