@@ -150,8 +150,8 @@ static uintptr_t last_page(const struct iovec *v)
 
 static bool seen(const struct ut_stage *s, int how, uintptr_t page)
 {
-	return s->seen[how][page % UT_SEEN].page == page &&
-	       s->seen[how][page % UT_SEEN].until >= s->pages_checked_at;
+	return s->seen[how][ut_stage_slot(page)].page == page &&
+	       s->seen[how][ut_stage_slot(page)].until >= s->pages_checked_at;
 }
 
 /* Few bytes, and each page was reached lately. */
@@ -228,8 +228,8 @@ static void remember_pages(struct ut_stage *s, int how, const struct iovec *iov,
 		if (iov[i].iov_len > UT_SEEN_BYTES)
 			return;
 		for (; iov[i].iov_len && p <= last_page(&iov[i]); p++) {
-			s->seen[how][p % UT_SEEN].page = p;
-			s->seen[how][p % UT_SEEN].until = s->pages_checked_at + CHECKED_NS;
+			s->seen[how][ut_stage_slot(p)].page = p;
+			s->seen[how][ut_stage_slot(p)].until = s->pages_checked_at + CHECKED_NS;
 		}
 	}
 }

@@ -24,7 +24,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#define UT_SEEN 32u
+#define UT_SEEN 256u /* a power of two; more than the pages in which receives of a connection commonly begin */
 #define UT_SPANS 8u
 #define UT_STAGE_TAIL 64u /* bytes that ut_stage_tail() splits off */
 #define UT_SEEN_BYTES 512u /* fewer are looked up by their pages, more are made present */
@@ -94,6 +94,12 @@ static inline int ut_stage_tail(struct iovec *iov, int n)
 	return n + 1;
 }
 
+/* Where a page is remembered. Pages that follow one another by a power of two, as those of receives do, keep apart. */
+static inline unsigned ut_stage_slot(uintptr_t page)
+{
+	return (page + page / UT_SEEN) % UT_SEEN;
+}
+
 /* Returns true if plain loads from, or stores to, these few bytes are safe now: on one page that was
  * reached lately. False says nothing. */
 static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use use, const void *at,
@@ -103,8 +109,8 @@ static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use
 
 	return s->pages_checked_at && len - 1 < UT_SEEN_BYTES &&
 	       ((uintptr_t)at + len - 1) >> UT_SEEN_PAGE == page &&
-	       s->seen[use][page % UT_SEEN].page == page &&
-	       s->seen[use][page % UT_SEEN].until >= s->pages_checked_at;
+	       s->seen[use][ut_stage_slot(page)].page == page &&
+	       s->seen[use][ut_stage_slot(page)].until >= s->pages_checked_at;
 }
 
 /* ut_stage_word() for a page that was not reached lately. */

@@ -14,6 +14,7 @@
 #define MS 1000000ull
 #define BIG 64u  /* pages of a piece */
 #define MANY 16u /* pieces of a message */
+#define RECEIVES 64u
 
 static uint8_t *pages(size_t n)
 {
@@ -70,6 +71,28 @@ static void gone(struct ut_stage *s)
 	munmap(mem, PAGE);
 	s->pages_checked_at = 0;
 	CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == -EFAULT);
+}
+
+/*
+ * Receives that follow one another by so many bytes, as a connection posts them in turn: each is still known when its turn comes
+ * again, so that a message costs no system call.
+ */
+static void receives(struct ut_stage *s, size_t apart)
+{
+	size_t n = RECEIVES * apart / PAGE + 1;
+	uint8_t *mem = pages(n);
+	struct iovec iov = { mem, 64 };
+
+	s->pages_checked_at += 3 * MS;
+	for (unsigned i = 0; i < RECEIVES; i++) {
+		iov.iov_base = mem + i * apart;
+		CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == 64);
+	}
+	for (unsigned i = 0; i < RECEIVES; i++) {
+		iov.iov_base = mem + i * apart;
+		CHECK(ut_stage_may_store(s, &iov, 1));
+	}
+	munmap(mem, n * PAGE);
 }
 
 /* Reached for reading is not reached for writing. */
@@ -183,6 +206,9 @@ int main(void)
 	CHECK(ut_stage_init(&s, 65536) == 0);
 	s.pages_checked_at = 50 * MS;
 	any_shape(&s);
+	for (size_t apart = PAGE; apart <= 512 * PAGE; apart *= 2)
+		receives(&s, apart);
+	receives(&s, 4 * PAGE + 80);
 	gone(&s);
 	read_only(&s);
 	allowed(&s);
