@@ -143,6 +143,9 @@ struct link_ops {
 	/* Returns where packets of a flow between LIDs are counted that do not take this link, since messages of the shm channel
 	 * stand for them (link/count.h); NULL: they are not counted. It stays until close(). Default: link_default_count. */
 	struct link_count *(*count)(struct link *l, const struct ut_flow *f);
+	/* In the child of a fork, whose only thread calls it, instead of close(): closes the descriptors that are not members of
+	 * fd(); the parent may have been in the middle of any call. Default: link_default_forked, there are none. */
+	void (*forked)(struct link *l);
 	/* Closes the link: no more sends; frees it. */
 	void (*close)(struct link *l);
 };
@@ -215,6 +218,10 @@ static inline int link_default_ends(struct link *l, const struct ut_flow *f, uin
 static inline struct link_count *link_default_count(struct link *l, const struct ut_flow *f)
 {
 	return NULL;
+}
+
+static inline void link_default_forked(struct link *l)
+{
 }
 
 #endif

@@ -258,6 +258,7 @@ void dev_transport_forget(struct dev_adapter *a)
 	struct dev_transport *p = dev_transport_of(a);
 
 	p->chan->ops->forget(p->chan);
+	p->link->ops->forked(p->link);
 	dev_fork_close(p->link->ops->fd(p->link), p->link->rx_stage);
 	if (p->records)
 		ut_close(dev_records_fd(p->records));

@@ -236,6 +236,7 @@ static const struct link_ops ops = {
 	.count = count,
 	.fd = descriptor,
 	.sleep = sleeps,
+	.forked = link_default_forked,
 	.close = close_link,
 };
 

@@ -200,6 +200,13 @@ static void local_sleep(struct link *l, bool on, bool look)
 	shm_channel_sleep(of(l)->chan, on, look);
 }
 
+static void local_forked(struct link *l)
+{
+	struct link *lower = of(l)->lower;
+
+	lower->ops->forked(lower);
+}
+
 /* --- addresses --- */
 
 static int local_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
@@ -297,6 +304,7 @@ static const struct link_ops ops = {
 	.count = link_default_count,
 	.fd = local_fd,
 	.sleep = local_sleep,
+	.forked = local_forked,
 	.close = local_close,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/udp/err.h"
 
+#include "link/udp/poll.h"
 #include "util/syscall.h"
 
 #include <errno.h>
@@ -50,11 +51,21 @@ static int read_report(struct udp_port *p, struct link_err *ret)
 	return 0;
 }
 
+/* The epoll set does not show paused sockets. Those of them that receive report an error to the next receive. */
+static void look_at_paused(struct udp_link *u)
+{
+	for (int i = 0; i < UDP_TX_CACHE; i++)
+		if (u->tx[i].used && atomic_load_explicit(&u->tx[i].port.paused, memory_order_relaxed))
+			udp_port_error(u, &u->tx[i].port);
+}
+
 int udp_error(struct link *l, struct link_err *ret)
 {
 	struct udp_link *u = udp_of(l);
 	struct udp_port *p;
 
+	if (ut_list_empty(&u->errors) && atomic_load_explicit(&u->n_paused, memory_order_relaxed))
+		look_at_paused(u);
 	while ((p = ut_list_first(&u->errors, struct udp_port, err_node))) {
 		if (read_report(p, ret))
 			return 1;

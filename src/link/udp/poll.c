@@ -9,6 +9,8 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
+#define RESUME_AGAIN (10 * UT_MS) /* when there was no memory for it */
+
 static void mark(struct host *h, struct host_port *at, uint32_t events)
 {
 	struct udp_link *u = ut_container(h, struct udp_link, host);
@@ -20,6 +22,26 @@ static void mark(struct host *h, struct host_port *at, uint32_t events)
 		udp_port_error(u, p);
 }
 
+static bool resume(struct udp_link *u, struct udp_port *p) UT_REQUIRES(u->pausing)
+{
+	if (host_watch(&u->host, &p->at) < 0)
+		return false;
+	ut_list_del(&p->paused_node);
+	atomic_store_explicit(&p->paused, false, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&u->n_paused, 1, memory_order_relaxed);
+	return true;
+}
+
+/* Sockets that cannot return are still in the poll set, which each wake-up by the timer reads. */
+static void resume_all(struct udp_link *u) UT_REQUIRES(u->pausing)
+{
+	struct udp_port *p, *t;
+
+	u->resume_failed = false;
+	ut_list_each_safe(p, t, &u->paused, paused_node)
+		u->resume_failed |= !resume(u, p);
+}
+
 static void run_timers(struct host *h, struct host_port *at, uint32_t events)
 {
 	struct udp_link *u = ut_container(h, struct udp_link, host);
@@ -27,6 +49,10 @@ static void run_timers(struct host *h, struct host_port *at, uint32_t events)
 	struct udp_local *lo;
 
 	u->timer_at = UT_NEVER;
+	ut_lock(&u->pausing);
+	if (u->resume_failed && !u->app_polls)
+		resume_all(u);
+	ut_unlock(&u->pausing);
 	udp_each_local(lo, u) {
 		udp_order_tick(u, lo, now);
 		host_records_settle(&u->host, &lo->at, now);
@@ -46,6 +72,7 @@ void udp_port_init(struct udp_port *p, enum udp_kind kind, int fd)
 	*p = (struct udp_port){ .at = { &kinds[kind], fd }, .kind = kind };
 	ut_list_init(&p->polled_node);
 	ut_list_init(&p->err_node);
+	ut_list_init(&p->paused_node);
 }
 
 int udp_watch(struct udp_link *u, struct udp_port *p)
@@ -61,6 +88,12 @@ void udp_unwatch(struct udp_link *u, struct udp_port *p)
 	ut_list_del(&p->err_node);
 	if (u->kept == p)
 		u->kept = NULL;
+	ut_lock(&u->pausing);
+	if (!ut_list_empty(&p->paused_node)) {
+		ut_list_del(&p->paused_node);
+		atomic_fetch_sub_explicit(&u->n_paused, 1, memory_order_relaxed);
+	}
+	ut_unlock(&u->pausing);
 	host_unwatch(&u->host, &p->at);
 }
 
@@ -70,11 +103,63 @@ void udp_port_error(struct udp_link *u, struct udp_port *p)
 		ut_list_add_tail(&u->errors, &p->err_node);
 }
 
+void udp_pause(struct udp_link *u, struct udp_port *p)
+{
+	p->uses = 0;
+	if (atomic_load_explicit(&p->paused, memory_order_relaxed))
+		return;
+	ut_lock(&u->pausing);
+	if (u->app_polls && epoll_ctl(u->host.epfd, EPOLL_CTL_DEL, p->at.fd, NULL) == 0) {
+		ut_list_add_tail(&u->paused, &p->paused_node);
+		atomic_store_explicit(&p->paused, true, memory_order_relaxed);
+		atomic_fetch_add_explicit(&u->n_paused, 1, memory_order_relaxed);
+	}
+	ut_unlock(&u->pausing);
+}
+
+bool udp_resume(struct udp_link *u, struct udp_port *p)
+{
+	bool good = true;
+
+	if (!atomic_load_explicit(&p->paused, memory_order_relaxed))
+		return true;
+	ut_lock(&u->pausing);
+	if (!ut_list_empty(&p->paused_node))
+		good = resume(u, p);
+	ut_unlock(&u->pausing);
+	return good;
+}
+
+static void set_timer(struct udp_link *u, uint64_t at)
+{
+	struct itimerspec t = { 0 };
+
+	if (at != UT_NEVER) {
+		t.it_value.tv_sec = (time_t)(at / UT_S);
+		t.it_value.tv_nsec = (long)(at % UT_S);
+	}
+	timerfd_settime(u->timer.at.fd, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+/* The descriptor shows what has come to a socket that returns: the set is level-triggered. */
+void udp_sleep(struct link *l, bool on, bool look)
+{
+	struct udp_link *u = udp_of(l);
+
+	atomic_store_explicit(&u->sleeping, on, memory_order_relaxed);
+	ut_lock(&u->pausing);
+	u->app_polls = !on;
+	if (on)
+		resume_all(u);
+	if (u->resume_failed)
+		set_timer(u, ut_now() + RESUME_AGAIN);
+	ut_unlock(&u->pausing);
+}
+
 /* Setting a timer makes it unreadable until it fires anew. */
 void udp_set_timer(struct udp_link *u)
 {
-	struct itimerspec t = { 0 };
-	uint64_t at = host_outbox_deadline(&u->host);
+	uint64_t at = host_outbox_deadline(&u->host), again;
 	struct udp_local *lo;
 
 	udp_each_local(lo, u) {
@@ -83,10 +168,9 @@ void udp_set_timer(struct udp_link *u)
 		if (host_records_deadline(&lo->at) < at)
 			at = host_records_deadline(&lo->at);
 	}
-	if (at != UT_NEVER) {
-		t.it_value.tv_sec = (time_t)(at / UT_S);
-		t.it_value.tv_nsec = (long)(at % UT_S);
-	}
-	u->timer_at = at;
-	timerfd_settime(u->timer.at.fd, TFD_TIMER_ABSTIME, &t, NULL);
+	ut_lock(&u->pausing);
+	again = u->resume_failed ? ut_now() + RESUME_AGAIN : UT_NEVER;
+	u->timer_at = at < again ? at : again;
+	set_timer(u, u->timer_at);
+	ut_unlock(&u->pausing);
 }

@@ -160,11 +160,16 @@ static int poll_polled(struct udp_link *u, struct link_rx *v, int n, int max, un
 	ut_list_each_safe(p, t, &u->polled, polled_node) {
 		n = read_port(u, p, v, n, max, reads, &got);
 		if (!got) {
-			if (--p->polled == 0)
+			if (--p->polled)
+				continue;
+			if (udp_resume(u, p))
 				ut_list_del(&p->polled_node);
+			else
+				udp_poll_add(u, p);
 			continue;
 		}
 		udp_poll_add(u, p);
+		udp_used(u, p);
 		if (++u->streak >= RX_STREAK) {
 			u->streak = 0;
 			ut_list_del(&p->polled_node);
@@ -333,7 +338,9 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		u->rx_slot = 0;
 	if (u->host.outbox_used)
 		host_outbox_flush(&u->host);
-	looked = !l->cheap && look_is_due(u, l->local_news) && host_look(&u->host);
+	/* The epoll set does not show paused sockets. */
+	looked = !l->cheap && look_is_due(u, l->local_news) &&
+		 (host_look(&u->host) | (atomic_load_explicit(&u->n_paused, memory_order_relaxed) > 0));
 	if (!l->cheap)
 		n = read_sockets(u, v, n, max, &reads, looked);
 	u->active = u->active || n;

@@ -4,8 +4,8 @@
  * the port's SO_REUSEPORT group, its mailbox (the claim of the slot, host/), and what is known of the order of the
  * group.
  *
- * Who writes what. The owner's progress lock guards all of it but `sleeping`, an atomic that a thread sets before it
- * sleeps on the link's descriptor. Between processes of one address only the kernel's objects and messages are
+ * Who writes what. The owner's progress lock guards all of it but what a thread changes before it sleeps on the link's
+ * descriptor: `sleeping`, an atomic, and which sockets are paused (poll.h), under the lock `pausing`. Between processes of one address only the kernel's objects and messages are
  * shared: the group of sockets, its steering program, which any member may replace (steer.h), and mailboxes. The lock
  * of the address (host_lock) is held around a search for the order and the replacement of the program (order.h); a
  * member that leaves takes it as well, closes its socket, then sends LEFT.
@@ -15,7 +15,8 @@
  *
  * No wake-up is lost: sockets, mailboxes and the timer are in one epoll set, level-triggered, on which a thread that
  * drives the adapter sleeps. What recv() leaves unread stays readable there, and a polling thread looks at the set
- * every RX_LOOK_* calls (rx.c); so the poll set (poll.h) decides only how soon a socket is read.
+ * every RX_LOOK_* calls (rx.c); so the poll set (poll.h) decides only how soon a socket is read. A paused socket is not
+ * in the epoll set: it is one that a polling thread reads in each call, and returns there before any thread sleeps.
  */
 #ifndef LINK_UDP_STATE_H
 #define LINK_UDP_STATE_H
@@ -29,6 +30,7 @@
 #include "link/udp/udp.h"
 #include "util/ip.h"
 #include "util/list.h"
+#include "util/lock.h"
 #include "util/rng.h"
 
 #include <netinet/in.h>
@@ -49,10 +51,13 @@ struct udp_port {
 	struct host_port at;
 	enum udp_kind kind;
 	unsigned polled;         /* in the poll set for so many empty tries more */
+	unsigned uses;           /* since it was paused, or might have been: poll.h */
+	_Atomic bool paused;     /* written under udp_link.pausing */
 	uint8_t addr[16];        /* bound address: local, or the group */
 	struct udp_local *local; /* MAIN */
 	struct ut_list polled_node; /* in udp_link.polled; MAIN and GROUP */
 	struct ut_list err_node;    /* in udp_link.errors */
+	struct ut_list paused_node; /* in udp_link.paused */
 };
 
 struct udp_answer {
@@ -131,6 +136,11 @@ struct udp_link {
 	struct udp_carry carry;
 	struct udp_port *kept; /* the socket that has it, while base.kept_len */
 	struct ut_list groups, polled, errors;
+	struct ut_mutex pausing; /* a leaf */
+	struct ut_list paused UT_GUARDED_BY(pausing);
+	bool app_polls UT_GUARDED_BY(pausing); /* a thread calls recv(), and none sleeps on the descriptor */
+	bool resume_failed UT_GUARDED_BY(pausing); /* for want of memory: the timer tries again */
+	_Atomic unsigned n_paused;
 	struct udp_sender senders[UDP_SENDERS];
 	struct udp_tx tx[UDP_TX_CACHE];
 	struct udp_tx *tx_last;

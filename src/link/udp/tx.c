@@ -294,6 +294,8 @@ int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_
 	if (r < 0)
 		return r;
 	u->active = true;
+	if (w.port->kind == UDP_TX)
+		udp_used(u, w.port);
 	r = send_all(l, f, &w, data, len, seg);
 	if (r == -ENETUNREACH && ut_ip_is_group(f->dst))
 		r = udp_group_post(u, f, data, len, seg);
@@ -331,6 +333,8 @@ int udp_send_after(struct link *l, const struct iovec *first, const struct ut_fl
 	if (r < 0)
 		return r;
 	u->active = true;
+	if (w.port->kind == UDP_TX)
+		udp_used(u, w.port);
 	r = r == 2 ? 0 : send_all(l, f, &w, data, len, seg);
 	return r == -EAGAIN ? LINK_FIRST_LEFT : r;
 }

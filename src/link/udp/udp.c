@@ -44,10 +44,24 @@ static const void *udp_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *r
 	return host_dead_peer(&udp_of(l)->host, ret_addr, ret_len);
 }
 
-/* The descriptor always shows what has come: the set is level-triggered. */
-static void udp_sleep(struct link *l, bool on, bool look)
+static void close_paused(struct udp_port *p)
 {
-	atomic_store_explicit(&udp_of(l)->sleeping, on, memory_order_relaxed);
+	if (atomic_load_explicit(&p->paused, memory_order_relaxed))
+		ut_close_fd(&p->at.fd);
+}
+
+static void udp_forked(struct link *l)
+{
+	struct udp_link *u = udp_of(l);
+	struct udp_group *g;
+	struct udp_local *lo;
+
+	udp_each_local(lo, u)
+		close_paused(&lo->main);
+	ut_list_each(g, &u->groups, node)
+		close_paused(&g->port);
+	for (int i = 0; i < UDP_TX_CACHE; i++)
+		close_paused(&u->tx[i].port);
 }
 
 static int udp_fd(struct link *l)
@@ -67,6 +81,7 @@ static void udp_close(struct link *l)
 	host_peer_watches_drop(&u->host, NULL);
 	udp_unwatch(u, &u->timer);
 	host_fini(&u->host);
+	ut_mutex_fini(&u->pausing);
 	ut_stage_fini(&u->stage);
 	free(u);
 }
@@ -92,6 +107,7 @@ static const struct link_ops udp_ops = {
 	.count = link_default_count,
 	.fd = udp_fd,
 	.sleep = udp_sleep,
+	.forked = udp_forked,
 	.close = udp_close,
 };
 
@@ -119,6 +135,10 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->groups);
 	ut_list_init(&u->polled);
 	ut_list_init(&u->errors);
+	ut_mutex_init(&u->pausing);
+	ut_lock(&u->pausing);
+	ut_list_init(&u->paused);
+	ut_unlock(&u->pausing);
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
