@@ -288,6 +288,16 @@ int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	return drain_some(p.cq, p.room, p.wc);
 }
 
+uint32_t eng_cq_waiting(struct eng_cq *cq)
+{
+	uint32_t n;
+
+	ut_lock(&cq->lock);
+	n = cq->tail - cq->head;
+	ut_unlock(&cq->lock);
+	return n;
+}
+
 void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp)
 {
 	uint32_t to;

@@ -125,6 +125,8 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret);
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e);
 /* Lets the queue overrun now, whatever it holds: what a user's test asks for. Called with dev->lock held. */
 void eng_cq_overrun(struct eng_cq *cq);
+/* Returns how many completions wait to be polled. */
+uint32_t eng_cq_waiting(struct eng_cq *cq);
 /* Removes the completions of a queue pair that is destroyed. */
 void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp);
 /* Delivers an event that moderation holds back. Called with dev->lock held. */

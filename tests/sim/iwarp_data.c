@@ -5,6 +5,7 @@
  */
 #include "engine/mr.h"
 #include "engine/mw.h"
+#include "engine/pending.h"
 #include "engine/post.h"
 #include "proto/iwarp/port.h"
 #include "support/cases.h"
@@ -135,6 +136,81 @@ static void segments(void)
 				one(kinds[k], 1u << 20, 8);
 				one(kinds[k], 64768, 0);
 			}
+			end();
+		}
+}
+
+/* Messages that wait for room share chunks, whose last FPDU is cut to fill them: no octet is kept aside. */
+static void full_chunks(void)
+{
+	static const uint32_t len = 65537, messages = 12;
+	struct iw_options o = { 0 };
+
+	begin(&o, MEM);
+	w->net.mss = 65483;
+	pipe_of(a.s)->room = 0;
+	pattern(a.mem + LOCAL, messages * len, 3);
+	for (uint32_t i = 0; i < messages; i++) {
+		struct iw_op x = op(IBV_WR_RDMA_WRITE, i, len);
+
+		x.at += i * len;
+		x.remote += i * len;
+		CHECK(iw_post(&a, &x) == 0);
+	}
+	iw_no_wc(&a, a.scq);
+	pipe_of(a.s)->room = 259104; /* four FPDUs of 64,768 octets, with length, pad and CRC */
+	iw_run(w);
+	CHECK(a.s->shm || (pipe_of(a.s)->room == 0 && iwp_of(a.qp)->rest_len == 0));
+	pipe_of(a.s)->room = SIZE_MAX;
+	for (uint32_t i = 0; i < messages; i++)
+		iw_wc(&a, a.scq, i, IBV_WC_SUCCESS);
+	CHECK(!memcmp(a.mem + LOCAL, b.mem + REMOTE, messages * len));
+	end();
+}
+
+/* Posts one that no round sends before the answer is known. */
+static bool post_may_coalesce(const struct iw_op *o)
+{
+	bool may;
+
+	iwp_of(a.qp)->awaits_first = true;
+	CHECK(iw_post(&a, o) == 0);
+	iwp_of(a.qp)->awaits_first = false;
+	ut_lock(&w->h[0].dev.lock);
+	while (eng_dev_pop_pending(&w->h[0].dev))
+		;
+	iwp_activate(iwp_of(a.qp));
+	may = iwp_may_coalesce(&w->h[0].dev, false);
+	ut_unlock(&w->h[0].dev.lock);
+	return may;
+}
+
+/* A program that leaves completions in its queue comes back for them, so long requests may wait for more of them: on a
+ * path with long segments, up to half a MiB, and no Reads. */
+static void behind(void)
+{
+	static const uint32_t mss[] = { 65483, 1460 };
+	struct iw_options o = { 0 };
+
+	for (int m = 0; m < 2; m++)
+		for (unsigned taken = 15; taken <= 16; taken++) {
+			struct iw_op x;
+			bool wait;
+
+			begin(&o, MEM);
+			wait = m == 0 && taken == 16 && !a.s->shm;
+			w->net.mss = mss[m];
+			x = op(IBV_WR_RDMA_WRITE, 1, 65536);
+			for (unsigned i = 0; i < taken; i++)
+				CHECK(iw_post(&a, &x) == 0);
+			iw_run(w);
+			for (unsigned n = 1; n <= 9; n++)
+				CHECK(post_may_coalesce(&x) == (wait && n <= 8));
+			iw_run(w);
+			x.code = IBV_WR_RDMA_READ;
+			CHECK(!post_may_coalesce(&x));
+			for (unsigned i = 0; i < taken + 10; i++)
+				iw_wc(&a, a.scq, 1, IBV_WC_SUCCESS);
 			end();
 		}
 }
@@ -451,6 +527,8 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "-", "sizes", sizes },
 		{ "-", "segments", segments },
+		{ "-", "full chunks", full_chunks },
+		{ "-", "behind with completions", behind },
 		{ "-", "atomics", atomics },
 		{ "-", "order and fences", order },
 		{ "-", "numbers that wrap", wraps },

@@ -20,6 +20,11 @@
 #define ROUND_OCTETS (1u << 20) /* ... or so many octets: other threads wait for the progress lock */
 #define COALESCE_BYTES 16384u
 #define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last one */
+/* Where segments carry much (IWP_LONG_ULPDU), also in front of completions that the program has not taken: */
+#define COALESCE_LONG_LEAST 4096u
+#define COALESCE_LONG_BYTES (128u << 10)
+#define COALESCE_LONG_SUM (512u << 10)
+#define COALESCE_BEHIND 16u
 #define COALESCE_ALL 64u    /* posts of all queue pairs together: the last of them takes the others along */
 
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
@@ -149,6 +154,24 @@ static void give_turn(struct iwp_qp *q)
 		iwp_activate(q);
 }
 
+static const struct eng_swqe *last_posted(const struct iwp_qp *q)
+{
+	return eng_ring_at(&q->qp->sq, atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire) - 1);
+}
+
+/* Alone, a message of 64 KiB is two segments, of which the second carries hardly anything; with others it is one. */
+static bool is_long(const struct iwp_qp *q, const struct eng_swqe *w)
+{
+	return q->s && !q->s->shm && q->mulpdu >= IWP_LONG_ULPDU &&
+	       w->length >= COALESCE_LONG_LEAST && w->length <= COALESCE_LONG_BYTES;
+}
+
+/* The program has completions to take, and comes back for them: what it posts meanwhile is as good as a batch. */
+static bool is_behind(const struct iwp_qp *q)
+{
+	return eng_cq_waiting(q->qp->send_cq) >= COALESCE_BEHIND;
+}
+
 /* Requests leave at once: a round, with its clock, timers and turns of other queue pairs, has nothing to add. The peer
  * process polls the ring of a local stream itself; by TCP those of a batch coalesce, which a round decides. */
 bool iwp_fast_post(struct eng_qp *qp, bool batch)
@@ -156,6 +179,7 @@ bool iwp_fast_post(struct eng_qp *qp, bool batch)
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;
 
+	batch = batch || (is_long(q, last_posted(q)) && is_behind(q));
 	if (q->life != IWP_OPEN || (!q->s->shm && batch) || q->blocked || !ut_list_empty(&p->active) ||
 	    eng_qp_state(qp) != IBV_QPS_RTS)
 		return false;
@@ -220,19 +244,21 @@ uint64_t iwp_deadline(struct eng_dev *dev)
 /* Coalescing, see iwp.h. TCP would gather what it cannot send at once; on a short path it can send
  * at once, and then a system call and a segment for each FPDU cost ten times the FPDU. */
 
-/* Its only work is to send short requests that TCP alone acknowledges. */
-static bool can_wait(const struct iwp_qp *q)
+/* Its only work is to send requests that TCP alone acknowledges, short ones or few. */
+static bool can_wait(const struct iwp_qp *q, bool batch)
 {
-	const struct eng_ring *sq = &q->qp->sq;
-	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
+	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
 	const struct eng_swqe *w;
+	bool longer;
 
 	if (q->life != IWP_OPEN || !q->s || q->awaits_first || q->rtr_due || q->halted ||
 	    q->off || q->rest_len || q->an_count || q->cur == tail)
 		return false;
 	/* The requests before it could coalesce, too, or they would have been sent. */
-	w = eng_ring_at(sq, tail - 1);
-	return w->length <= COALESCE_BYTES && (uint64_t)(tail - q->cur) * w->length <= COALESCE_SUM &&
+	w = last_posted(q);
+	longer = is_long(q, w);
+	return (longer || w->length <= COALESCE_BYTES) && (batch || (longer && is_behind(q))) &&
+	       (uint64_t)(tail - q->cur) * w->length <= (longer ? COALESCE_LONG_SUM : COALESCE_SUM) &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_INV || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
@@ -242,10 +268,10 @@ bool iwp_may_coalesce(struct eng_dev *dev, bool batch)
 	struct iwp_port *p = dev->proto_port;
 	struct iwp_qp *q;
 
-	if (!batch || ut_list_empty(&p->active) || ++p->held >= COALESCE_ALL)
+	if (ut_list_empty(&p->active) || ++p->held >= COALESCE_ALL)
 		return false;
 	ut_list_each(q, &p->active, active)
-		if (!can_wait(q))
+		if (!can_wait(q, batch))
 			return false;
 	return true;
 }
@@ -255,6 +281,6 @@ bool iwp_coalesce_more(struct eng_qp *qp)
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;
 
-	return p->held && p->held + 1 < COALESCE_ALL && !ut_list_empty(&q->active) && can_wait(q) &&
+	return p->held && p->held + 1 < COALESCE_ALL && !ut_list_empty(&q->active) && can_wait(q, true) &&
 	       ++p->held;
 }

@@ -32,7 +32,7 @@ bool iwp_fast_post(struct eng_qp *qp, bool batch);
 /* Takes posted work, fires timers, sends what may be sent; bounded work per call.
  * Returns the FPDUs sent. */
 int iwp_transmit(struct eng_dev *dev, uint64_t now);
-/* Returns true if all that waits to be sent may coalesce: short requests without an answer. batch:
+/* Returns true if all that waits to be sent may coalesce: requests without an answer that are short, or fill no segment. batch:
  * the program posts many requests before it polls, and the next poll sends them. */
 bool iwp_may_coalesce(struct eng_dev *dev, bool batch);
 /* The same for requests posted to one queue pair since iwp_may_coalesce() returned true for it. */

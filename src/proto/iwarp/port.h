@@ -30,6 +30,7 @@
 #define IWP_RD 32            /* reads and atomics in flight, each way */
 #define IWP_CHUNK (256u << 10) /* octets in one send() */
 #define IWP_FPDU_ROOM (72u << 10) /* the longest FPDU with markers, and more */
+#define IWP_LONG_ULPDU 16384u /* from which on segments carry much: loopback */
 #define IWP_TAKE (16u << 10) /* octets of payload from which the link places them */
 /* Where in the transmit stage the copies of FPDUs that came through shared memory lie. */
 #define IWP_COPY (IWP_CHUNK + 2 * IWP_FPDU_ROOM)

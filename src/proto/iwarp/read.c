@@ -257,14 +257,14 @@ static void fail_answer(struct iwp_qp *q, const struct iwp_answer *a, enum eng_v
 static int answer_segment(struct iwp_qp *q, struct iwp_answer *a)
 {
 	uint32_t max = q->mulpdu - (WIRE_DDPTagged_LEN - 2), left = a->size - a->off;
-	uint32_t n = left < max ? left : max;
 	struct iovec iov[IWP_IOV];
 	enum eng_verdict v;
+	uint32_t n;
 	int pieces;
 	size_t at;
 	uint8_t *h;
 
-	if (!iwp_tx_fits(q, WIRE_DDPTagged_LEN - 2 + n))
+	if (!iwp_tx_share(q, WIRE_DDPTagged_LEN, max, left, &n))
 		return 0;
 	h = iwp_tx_begin(q, &at);
 	if (n) {

@@ -83,13 +83,13 @@ static int segment(struct iwp_qp *q, struct eng_swqe *w, bool tagged)
 	uint32_t head = tagged ? WIRE_DDPTagged_LEN : WIRE_DDPUntagged_LEN;
 	uint32_t max = tagged ? TAGGED_MAX(q) : UNTAGGED_MAX(q), n;
 	uint64_t left = w->length - q->off;
-	bool last = left <= max;
 	size_t at;
 	uint8_t *h;
+	bool last;
 
-	n = last ? (uint32_t)left : max;
-	if (!iwp_tx_fits(q, head - 2 + n))
+	if (!iwp_tx_share(q, head, max, left, &n))
 		return 0;
+	last = n == left;
 	h = iwp_tx_begin(q, &at);
 	if (tagged)
 		iwp_tagged(h, WIRE_IW_RDMA_WRITE, w->rkey, w->remote_addr + q->off, last);

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #define MSS_LOOK 64    /* chunks between two looks at the segment size */
-#define LONG_ULPDU 16384
-#define LONG_CHUNK (128u << 10)
+#define LOCAL_CHUNK (126u << 10)
 #define ALIGN_LEAST (16u << 10)
+#define CUT_LEAST 1024 /* octets of payload: less is not worth an FPDU that fills a chunk */
 #define SUM_LEAST 4096 /* octets of payload from which on copy and CRC are one pass */
 
 static void look_at_mss(struct iwp_qp *q)
@@ -31,15 +31,17 @@ static void look_at_mss(struct iwp_qp *q)
 }
 
 /*
- * Where a segment carries much (loopback: half of the peer's first window at the start, 64 KiB
- * later), each segment begins with an FPDU, so that the peer receives whole FPDUs and works on some
- * of them while the next are made.
+ * Where a segment carries much (loopback: half of the peer's first window at the start, 64 KiB later), a chunk is some FPDUs of
+ * the greatest length, so that it is full segments but for the last. In shared memory it is one and what follows: the peer
+ * takes them while the next are made.
  */
 static size_t chunk_of(const struct iwp_qp *q)
 {
-	size_t fpdu = q->mulpdu + 2 + WIRE_MPA_CRC_LEN;
+	size_t fpdu = wire_fpdu_len(0, q->mulpdu, false);
 
-	return q->mulpdu < LONG_ULPDU ? IWP_CHUNK : LONG_CHUNK / fpdu * fpdu;
+	if (q->mulpdu < IWP_LONG_ULPDU)
+		return IWP_CHUNK;
+	return q->s->shm ? LOCAL_CHUNK : IWP_CHUNK / fpdu * fpdu;
 }
 
 /*
@@ -55,7 +57,7 @@ static void align(struct iwp_qp *q, size_t fpdu)
 		q->full += (uint32_t)fpdu;
 		return;
 	}
-	if (q->full >= ALIGN_LEAST && q->mulpdu < LONG_ULPDU && !q->par.markers_tx)
+	if (q->full >= ALIGN_LEAST && q->mulpdu < IWP_LONG_ULPDU && !q->par.markers_tx)
 		p->limit = p->fill;
 	q->full = 0;
 }
@@ -93,6 +95,23 @@ bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu)
 	/* The rest of a segment that is too short for an FPDU is left empty, so that no FPDU is
 	 * cut. */
 	return p->fill == 0 || p->fill + n <= p->limit;
+}
+
+/* A segment costs the kernel as much as a copy of 32 KiB, so where more of a message waits, the last FPDU of a chunk takes all
+ * the room that is left. */
+bool iwp_tx_share(const struct iwp_qp *q, uint32_t head, uint32_t max, uint64_t left, uint32_t *ret_n)
+{
+	const struct iwp_port *p = q->port;
+	size_t room, least = head + WIRE_MPA_CRC_LEN + CUT_LEAST;
+
+	*ret_n = left < max ? (uint32_t)left : max;
+	if (iwp_tx_fits(q, head - 2 + *ret_n))
+		return true;
+	room = (p->limit - p->fill) & ~(size_t)3;
+	if (q->mulpdu < IWP_LONG_ULPDU || q->par.markers_tx || q->s->shm || p->fill + least > p->limit)
+		return false;
+	*ret_n = (uint32_t)room - head - WIRE_MPA_CRC_LEN;
+	return true;
 }
 
 static size_t place_of_fpdu(const struct iwp_qp *q)
@@ -250,7 +269,7 @@ void iwp_tx_close(struct iwp_qp *q)
 		p->ops->commit(q->s, n);
 		return;
 	}
-	q->s->whole = n >= ALIGN_LEAST && q->mulpdu < LONG_ULPDU;
+	q->s->whole = n >= ALIGN_LEAST && q->mulpdu < IWP_LONG_ULPDU;
 	while (n && (r = p->ops->send(q->s, data, n)) > 0) {
 		data += r;
 		n -= (size_t)r;

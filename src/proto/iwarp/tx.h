@@ -10,6 +10,9 @@ bool iwp_tx_open(struct iwp_qp *q);
 /* Returns true if the chunk has room for an FPDU of this ULPDU; the first one of a chunk always
  * fits. */
 bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu);
+/* Returns true if the chunk has room for an FPDU of a message that has `left` octets yet to be sent; *ret_n: how many of
+ * them, at most max, behind a header of `head` octets. */
+bool iwp_tx_share(const struct iwp_qp *q, uint32_t head, uint32_t max, uint64_t left, uint32_t *ret_n);
 /* Returns where the FPDU is built; *stage_off: its offset in the stage. */
 uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off);
 /* Adds application memory behind the header of `head` octets, which is complete but for its length:
