@@ -7,6 +7,7 @@
 
 #include "proto/ib/coalesce.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/frame_wire.h"
 #include "proto/ib/path.h"
 #include "util/clock.h"
 
@@ -436,6 +437,34 @@ static void coalescing(void)
 	close_pairs(c);
 }
 
+/* Turns end with a train: only the first packet of a Write, which is longer, and the last packets make short ones. */
+static void long_message(void)
+{
+	const uint32_t mtu = 4096, packets = 256, len = packets * mtu, full = IBP_TRAIN_BYTES / (mtu + WIRE_BTH_LEN + 4);
+	static struct pairs c;
+	uint32_t trains = 0;
+
+	sim_world_open(&c.w, &(struct sim_options){ .net.rx_bytes = 32u << 20 });
+	sim_pair(&c.a[0], &c.w.host[0], &c.b[0], &c.w.host[1], &(struct sim_qp_options){ .mtu = IBV_MTU_4096 });
+	sim_end_memory(&c.a[0], len);
+	sim_end_memory(&c.b[0], len);
+	pattern_fill(c.a[0].mem, len, 1);
+	/* The first one opens the window. */
+	for (uint64_t i = 0; i < 2; i++) {
+		tape_start(&c.tape, &c.w);
+		c.tape.judge = note_place;
+		CHECK(sim_post(&c.a[0], &(struct sim_op){ .code = IBV_WR_RDMA_WRITE, .id = i, .at = c.a[0].mem, .len = len,
+							  .remote = c.b[0].mem, .rkey = c.b[0].mr->key }) == 0);
+		sim_wc_is(&c.w, c.a[0].scq, IBV_WC_SUCCESS);
+	}
+	pattern_check(c.b[0].mem, len, 1);
+	for (int i = 0; i < c.tape.n; i++)
+		trains += c.tape.v[i].p.opcode != WIRE_RC_ACKNOWLEDGE && !c.place[i];
+	CHECK_MSG(trains == 1 + (packets - 2 + full - 1) / full, "%u trains", trains);
+	c.n = 1;
+	close_pairs(&c);
+}
+
 static const struct test_case cases[] = {
 	{ "-", "one train for many", one_train },
 	{ "95", "own ports on a network", own_ports },
@@ -449,6 +478,7 @@ static const struct test_case cases[] = {
 	{ "-", "a post that needs no round, without room", sent_when_there_is_room },
 	{ "-", "one goes while all wait", one_goes },
 	{ "-", "requests that coalesce", coalescing },
+	{ "-", "the trains of a long message", long_message },
 };
 
 int main(int argc, char **argv)

@@ -79,6 +79,13 @@ static bool joins(const struct ibp_port *port, const struct ibp_qp *q, bool resp
 	       t->n_iov < IBP_IOV - 80 && same_way(port, q, t->of[t->n - 1]);
 }
 
+bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q)
+{
+	const struct ibp_train *t = &port->train;
+
+	return t->n && t->of[t->n - 1] == q && !t->waiting && joins(port, q, false, t->seg);
+}
+
 /* What is ahead of the train stays. */
 static void empty(struct ibp_train *t)
 {

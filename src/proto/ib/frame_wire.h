@@ -66,6 +66,8 @@ static inline bool ibp_train_has_any(const struct ibp_train *t)
 {
 	return t->n || t->has_ahead;
 }
+/* Returns true if another packet of this queue pair, as long as its last one, can join the train. */
+bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q);
 /* Sends the train. Requester or responder is told of a packet whose memory cannot be read. If the
  * socket is full, train.waiting is set. */
 void ibp_train_flush(struct ibp_port *port);

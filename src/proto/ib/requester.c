@@ -382,6 +382,12 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 	halt(q, w, ENG_V_LOC_FAULT);
 }
 
+/* Inside a long message a train that has room is filled beforehand: as it is, it would leave at the end of the round. */
+static bool is_spent(const struct ibp_qp *q, uint32_t sent, uint32_t budget)
+{
+	return sent >= budget && (sent >= 2 * budget || !q->send.pkt || !ibp_train_has_room(q->port, q));
+}
+
 void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -398,11 +404,13 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	 * may be lost. */
 	while (!ibp_req_is(r, IBP_REQ_RNR_WAIT) && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
 	       q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
-		if (q->port->sent - before >= budget) {
+		uint32_t sent = q->port->sent - before;
+
+		if (is_spent(q, sent, budget)) {
 			ibp_activate(q);
 			break;
 		}
-		if (!ibp_fast_send(q, budget - (q->port->sent - before)) &&
+		if (!ibp_fast_send(q, sent < budget ? budget - sent : 1) &&
 		    run_one(q) == STEP_STOP)
 			break;
 		st = eng_qp_state(q->qp);
