@@ -26,6 +26,8 @@
 #define RX_LOOK_WARM (100 * UT_US) /* between looks while it comes through shared memory */
 #define RX_MAIL_POLLED 64   /* calls that read a mailbox unasked after a forwarded one */
 #define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the caller has its turn: caches are small */
+#define RX_FULL 8        /* calls with a datagram each until more are likely behind one, */
+#define RX_FEW 4         /* of which so many are read in a call */
 #define RX_STREAK 16     /* successes until another polled socket goes first */
 
 static int cmsg_int(const struct cmsghdr *c)
@@ -128,6 +130,7 @@ static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, 
 		     unsigned *reads, bool *ret_got)
 {
 	bool more = true, look = u->base.keep && !n;
+	unsigned few = p->full >= RX_FULL ? RX_FEW : 1;
 	size_t bytes = 0;
 
 	udp_let_go(u); /* a train of which nothing was for this process */
@@ -135,8 +138,11 @@ static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, 
 	while (more && n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
-		if (!read_once(u, p, u->stage.base + off, UDP_RX_SLOT_BYTES, &u->carry, look))
+		if (!read_once(u, p, u->stage.base + off, UDP_RX_SLOT_BYTES, &u->carry, look)) {
+			p->full = 0;
 			break;
+		}
+		p->full++;
 		*ret_got = true;
 		--*reads;
 		u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
@@ -145,7 +151,7 @@ static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, 
 		u->base.kept_len = look ? u->carry.left : 0;
 		bytes += u->carry.left;
 		/* Two are what a ping-pong gives: an answer and its acknowledgement. */
-		more = u->carry.left > 2 * u->carry.step && bytes < RX_BYTES && !look;
+		more = (u->carry.left > 2 * u->carry.step || --few) && bytes < RX_BYTES && !look;
 		n = hand_out(u, v, n, max);
 	}
 	return n;

@@ -52,6 +52,7 @@ struct udp_port {
 	enum udp_kind kind;
 	unsigned polled;         /* in the poll set for so many empty tries more */
 	unsigned uses;           /* since it was paused, or might have been: poll.h */
+	unsigned full;           /* calls in a row in which it gave something at once */
 	_Atomic bool paused;     /* written under udp_link.pausing */
 	uint8_t addr[16];        /* bound address: local, or the group */
 	struct udp_local *local; /* MAIN */
