@@ -221,6 +221,17 @@ static void put_payload(struct obs_tap *t, uint64_t time, bool out, uint32_t flo
 		obs_ring_put(&t->ring, &h, v, 2);
 }
 
+/* Word by word, since another process reads it or may write. */
+static inline void copy_header(void *to, const void *from)
+{
+	_Static_assert(OBS_HEADER == 5 * 8, "it has five words");
+	obs_word_put(to, 0, obs_word_get(from, 0));
+	obs_word_put(to, 1, obs_word_get(from, 1));
+	obs_word_put(to, 2, obs_word_get(from, 2));
+	obs_word_put(to, 3, obs_word_get(from, 3));
+	obs_word_put(to, 4, obs_word_get(from, 4));
+}
+
 /* header: a copy of this process. */
 static inline void put_message(struct obs_tap *t, uint64_t time, bool out, uint32_t flow, const uint64_t header[OBS_HEADER / 8],
 			       const void *data, uint32_t bytes)
@@ -235,8 +246,7 @@ static inline void put_message(struct obs_tap *t, uint64_t time, bool out, uint3
 	}
 	at = obs_ring_room(&t->ring, BARE);
 	obs_ring_stamp(&t->ring, at, time, OBS_MESSAGE, OBS_RING, out, flow, OBS_HEADER + bytes, OBS_HEADER);
-	for (size_t i = 0; i < OBS_HEADER / 8; i++)
-		obs_word_put(at + sizeof(struct obs_stored), i, obs_word_get(header, i));
+	copy_header(at + sizeof(struct obs_stored), header);
 	obs_ring_done(&t->ring, BARE);
 }
 
@@ -315,6 +325,24 @@ static void tap_commit(struct shm_channel *c, struct shm_reservation *at, uint32
 	t->chan_ops->commit(c, at, bytes);
 }
 
+static bool tap_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret)
+{
+	struct obs_tap *t = tap_of_channel(c);
+
+	if (!t->chan_ops->lane(c, f, qpn, ret))
+		return false;
+	if (t->cfg.out)
+		ret->epoch |= SHM_LANE_WATCHED;
+	return true;
+}
+
+static void tap_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data, uint32_t bytes)
+{
+	struct obs_tap *t = tap_of_channel(c);
+
+	put_sent(t, obs_ring_now(&t->ring), f, (const uint64_t *)(const void *)header, data, bytes);
+}
+
 static int received(struct obs_tap *t, const struct shm_message *v, int n)
 {
 	uint64_t time;
@@ -328,8 +356,7 @@ static int received(struct obs_tap *t, const struct shm_message *v, int n)
 		if (v[i].len < OBS_HEADER)
 			continue;
 		/* The peer process may still write. */
-		for (size_t k = 0; k < OBS_HEADER / 8; k++)
-			header[k] = obs_word_get(v[i].data, k);
+		copy_header(header, v[i].data);
 		if (is_packet(header))
 			put_message(t, time, false, flow_received(t, &v[i]), header, v[i].data + OBS_HEADER,
 				    v[i].len - OBS_HEADER);
@@ -358,7 +385,8 @@ void obs_tap_channel(struct obs_tap *t, struct shm_channel *c)
 	t->chan = c;
 	t->chan_ops = c->ops;
 	t->chan_over = *c->ops;
-	t->chan_over.lane = shm_channel_default_lane;
+	t->chan_over.lane = tap_lane;
+	t->chan_over.watch = tap_watch;
 	t->chan_over.reserve = tap_reserve;
 	t->chan_over.commit = tap_commit;
 	t->chan_over.poll = tap_poll;

@@ -179,7 +179,8 @@ static bool next_died(struct shm_channel *c, struct shm_died *ret)
 }
 
 static const struct shm_channel_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .lane = find_lane, .wake = shm_channel_default_wake,
+	.reach = reach, .reserve = reserve, .commit = commit, .lane = find_lane, .watch = shm_channel_default_watch,
+	.wake = shm_channel_default_wake,
 	.flush = show, .notify = show,
 	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
 	.poll_fast = poll_fast, .release = release,

@@ -362,6 +362,21 @@ static void lanes(uint16_t port)
 	close_pair(a, b);
 }
 
+/* One that an observer watches does not lead, and ends as others do; no epoch makes a lane look watched. */
+static void watched_lanes(void)
+{
+	struct shm_channel c = { .epoch = 7 };
+	struct shm_lane lane = { .epoch = 7 }, watched = { .epoch = 7 | SHM_LANE_WATCHED }, none = { 0 };
+
+	CHECK(shm_lane_leads(&c, &lane) && !shm_lane_is_watched(&c, &lane));
+	CHECK(!shm_lane_leads(&c, &watched) && shm_lane_is_watched(&c, &watched));
+	shm_channel_end_lanes(&c);
+	CHECK(!shm_lane_leads(&c, &lane) && !shm_lane_is_watched(&c, &watched));
+	c.epoch = SHM_LANE_WATCHED - 1;
+	shm_channel_end_lanes(&c);
+	CHECK(c.epoch == 1 && !shm_lane_leads(&c, &none) && !shm_lane_is_watched(&c, &none));
+}
+
 /* Without a processor for 20 ms a link takes the wire. */
 static bool took_wire(struct link *l)
 {
@@ -414,5 +429,6 @@ int main(void)
 	both_ways(port);
 	quiet_ones(port);
 	lanes(port);
+	watched_lanes();
 	return 0;
 }

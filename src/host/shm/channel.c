@@ -505,6 +505,7 @@ const struct shm_channel_ops shm_chan_ops = {
 	.reserve = reserve,
 	.commit = commit,
 	.lane = find_lane,
+	.watch = shm_channel_default_watch,
 	.wake = wake,
 	.flush = flush,
 	.notify = notify,
@@ -574,6 +575,11 @@ bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, ui
 	return false;
 }
 
+void shm_channel_default_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data,
+			       uint32_t bytes)
+{
+}
+
 void shm_channel_default_wake(struct shm_channel *c, struct shm_tx *ring)
 {
 }
@@ -615,6 +621,7 @@ static const struct shm_channel_ops none = {
 	.reserve = no_reserve,
 	.commit = no_commit,
 	.lane = shm_channel_default_lane,
+	.watch = shm_channel_default_watch,
 	.wake = shm_channel_default_wake,
 	.flush = shm_channel_default_nothing,
 	.notify = shm_channel_default_nothing,

@@ -54,8 +54,10 @@ struct shm_reservation {
 /* The ring of a peer, as a connection remembers it (lane.h). */
 struct shm_lane {
 	struct shm_tx *ring;
-	uint32_t epoch; /* it is there while the channel has the same one; 0: never */
+	uint32_t epoch; /* it is there while the channel has the same one; 0: never; with SHM_LANE_WATCHED: likewise, and watch() sees
+			   each message */
 };
+#define SHM_LANE_WATCHED (1u << 31)
 
 struct shm_access {
 	int fd;
@@ -92,8 +94,10 @@ struct shm_channel_ops {
 	int (*reserve)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret);
 	/* Finds the ring of that process, for messages that are written straight into it (lane.h). Returns false if there is
-	 * none now, or if an observer is to see each message: reserve() and commit() are the way. */
+	 * none now: reserve() and commit() are the way. */
 	bool (*lane)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
+	/* A message of this header and so many bytes is written to a watched lane, and about to leave. */
+	void (*watch)(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data, uint32_t bytes);
 	/* A message in this ring is visible, and the reader of the ring sleeps: wakes it. */
 	void (*wake)(struct shm_channel *c, struct shm_tx *ring);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
@@ -153,7 +157,7 @@ struct shm_channel_ops {
 struct shm_channel {
 	const struct shm_channel_ops *ops;
 	bool messages;      /* shm_channel_messages() was called */
-	uint32_t epoch;     /* not 0; another one after a ring that a lane may name has ended, or `ops` have changed */
+	uint32_t epoch;     /* not 0, less than SHM_LANE_WATCHED; another one after a ring that a lane may name has ended, or `ops` have changed */
 	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
@@ -169,7 +173,7 @@ struct shm_channel {
 /* Lanes that were found before lead nowhere from here on. */
 static inline void shm_channel_end_lanes(struct shm_channel *c)
 {
-	c->epoch += c->epoch == UINT32_MAX ? 2 : 1;
+	c->epoch = c->epoch + 1 == SHM_LANE_WATCHED ? 1 : c->epoch + 1;
 }
 
 /* Reaches no process: the default of an adapter without a local path. */
@@ -181,10 +185,12 @@ static inline bool shm_channel_is_none(const struct shm_channel *c)
 }
 
 /*
- * Slots of a channel without lanes: lane() returns false; and of one without direct access: access_begin() returns NULL,
+ * Slots of a channel without lanes: lane() returns false; of one that nothing observes: watch() does nothing; and of one without direct access: access_begin() returns NULL,
  * access_copy() -ENOTCONN, access_attached() NULL; next_died() false. nothing: for flush, notify, release, access_end, quiesce and forget.
  */
 bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
+void shm_channel_default_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data,
+			       uint32_t bytes);
 void shm_channel_default_wake(struct shm_channel *c, struct shm_tx *ring);
 const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
 							  const struct ut_flow *f, uint32_t qpn,

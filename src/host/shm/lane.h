@@ -2,8 +2,9 @@
 /*
  * Messages straight into the ring of a peer. A connection sends all its messages to one process, so it looks its ring up
  * once and remembers it as a lane; the rest of shm_channel_ops.reserve() and .commit() is inline here: room at the
- * tail, the record, the new tail. A lane ends with an epoch of its channel: when a ring ends, and when an observer comes,
- * which sees messages by those two operations.
+ * tail, the record, the new tail. A lane ends with an epoch of its channel: when a ring ends, and when an observer comes or goes.
+ * One that an observer watches does not lead, so that nothing is tested for observers where it would; its user calls watch() before
+ * the commit.
  *
  *     room = shm_lane_reserve(c, lane, bytes, &skip)     header and bytes are written to it
  *     shm_lane_commit(c, lane, room, bytes, skip, more)
@@ -20,6 +21,12 @@
 static inline bool shm_lane_leads(const struct shm_channel *c, const struct shm_lane *l)
 {
 	return l->epoch == c->epoch;
+}
+
+/* Returns true if the lane leads to a ring, and an observer sees its messages. */
+static inline bool shm_lane_is_watched(const struct shm_channel *c, const struct shm_lane *l)
+{
+	return l->epoch == (c->epoch | SHM_LANE_WATCHED);
 }
 
 /* Returns room for a message of so many bytes behind its header, to be filled before the next call, or NULL: the ring is

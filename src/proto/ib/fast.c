@@ -139,12 +139,19 @@ static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 	return more;
 }
 
-static inline bool has_lane(struct ibp_qp *q)
+/* Returns true if the lane leads to the peer from now on. */
+static __attribute__((noinline)) bool find_lane(struct ibp_qp *q)
 {
 	struct shm_channel *chan = q->port->chan;
 
-	return shm_lane_leads(chan, &q->conn.lane) ||
-	       chan->ops->lane(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &q->conn.lane);
+	return !shm_lane_is_watched(chan, &q->conn.lane) &&
+	       chan->ops->lane(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &q->conn.lane) &&
+	       !shm_lane_is_watched(chan, &q->conn.lane);
+}
+
+static inline bool has_lane(struct ibp_qp *q)
+{
+	return shm_lane_leads(q->port->chan, &q->conn.lane) || find_lane(q);
 }
 
 /* A message that leaves by the fast path. */
@@ -157,7 +164,7 @@ struct leaving {
 	uint64_t end;       /* set by the next two: its end in the ring */
 };
 
-/* For the observer, or with the payload copied by the kernel, or quiet. */
+/* Where there is no lane, or with the payload copied by the kernel, or quiet. */
 static bool put_in_steps(struct ibp_qp *q, struct leaving *m)
 {
 	struct shm_channel *chan = q->port->chan;
@@ -177,22 +184,37 @@ static bool put_in_steps(struct ibp_qp *q, struct leaving *m)
 	return true;
 }
 
-/* Returns false if nothing has left. */
-static __attribute__((noinline)) bool put(struct ibp_qp *q, struct leaving *m)
+static inline bool put_by_lane(struct ibp_qp *q, struct leaving *m, bool watched)
 {
-	struct shm_record *at;
+	struct shm_channel *chan = q->port->chan;
 	uint64_t skip;
+	struct shm_record *at = shm_lane_reserve(&q->conn.lane, m->bytes, &skip);
 
-	if ((m->bytes && !m->data) || m->quiet || !has_lane(q))
-		return put_in_steps(q, m);
-	at = shm_lane_reserve(&q->conn.lane, m->bytes, &skip);
 	if (!at)
 		return false;
 	ibp_header_put(at->header, m->header);
 	if (m->bytes)
 		memcpy(at + 1, m->data, m->bytes);
-	m->end = shm_lane_commit(q->port->chan, &q->conn.lane, at, m->bytes, skip, m->more);
+	if (watched)
+		chan->ops->watch(chan, &q->conn.path.chan, at->header, (const uint8_t *)(at + 1), m->bytes);
+	m->end = shm_lane_commit(chan, &q->conn.lane, at, m->bytes, skip, m->more);
 	return true;
+}
+
+/* No lane leads to the peer. */
+static __attribute__((noinline)) bool put_otherwise(struct ibp_qp *q, struct leaving *m)
+{
+	bool in_steps = (m->bytes && !m->data) || m->quiet || !shm_lane_is_watched(q->port->chan, &q->conn.lane);
+
+	return in_steps ? put_in_steps(q, m) : put_by_lane(q, m, true);
+}
+
+/* Returns false if nothing has left. */
+static __attribute__((noinline)) bool put(struct ibp_qp *q, struct leaving *m)
+{
+	if ((m->bytes && !m->data) || m->quiet || !has_lane(q))
+		return put_otherwise(q, m);
+	return put_by_lane(q, m, false);
 }
 
 /* As put() does, with everything that is usual in one place: a call is 3 % of the post of a Send. */
@@ -208,7 +230,7 @@ static inline bool put_request(struct ibp_qp *q, struct eng_swqe *w, uint8_t opc
 			.header = local_header(q, w, opcode, acks), .data = from, .w = w, .bytes = len, .more = more,
 		};
 
-		return put(q, &m) && (q->conn.req.ring_end = m.end, true);
+		return put_otherwise(q, &m) && (q->conn.req.ring_end = m.end, true);
 	}
 	at = shm_lane_reserve(&q->conn.lane, len, &skip);
 	if (!at)
