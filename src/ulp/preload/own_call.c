@@ -21,8 +21,6 @@
 #define LONGEST (1u << 30)      /* of one advertisement */
 #define TURN_MS 20              /* between looks of a call that sleeps */
 #define FETCH_MS 50          /* with a peer that does not fetch what is advertised */
-/* Longer sends are of the program's memory: where there is no room in the stage for so long as SPIN_NS, the rest of a shorter one goes by the stream. */
-#define STAGED 262144
 
 atomic_bool rsp_own_leased;
 
@@ -385,7 +383,7 @@ static bool send_some(struct call *k)
 	bool large = k->left >= sdp_conf_stream.advertise;
 	uint32_t n = (uint32_t)(len < LONGEST ? len : LONGEST), gone;
 
-	if (large && len > STAGED && sdp_send_may_begin(k->r->c) && blocks(k)) {
+	if (large && len > SDP_STREAM_STAGED && sdp_send_may_begin(k->r->c) && blocks(k)) {
 		gone = (uint32_t)send_direct(k, at, n);
 		advance(k, gone);
 		return gone == n;

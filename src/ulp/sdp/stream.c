@@ -9,12 +9,6 @@
 
 #define LOOKS 32                /* between looks at the clock */
 #define DATA_MOST 16384         /* octets of a message */
-/*
- * Longer sends are of the program's memory. Shorter ones are copied to the stage, while the peer fetches those before. Over iWARP the stage
- * is not mapped by the peer, and 512 KiB move half as fast by it.
- */
-#define STAGED (1u << 20)
-#define STAGED_IWARP (256u << 10)
 #define LONGEST (1u << 30)      /* of one advertisement */
 #define COPY_NS 1               /* for an octet: a peer that moves them at 1 GB/s is not slept over */
 
@@ -113,13 +107,6 @@ static ssize_t send_copied(struct sdp_stream *s, const uint8_t *at, size_t len)
 	return r ? r : (ssize_t)n;
 }
 
-static size_t staged_most(const struct sdp_stream *s)
-{
-	bool iwarp = sdp_conn_domain(s->c)->context->device->transport_type == IBV_TRANSPORT_IWARP;
-
-	return iwarp ? STAGED_IWARP : STAGED;
-}
-
 ssize_t sdp_stream_send(struct sdp_stream *s, const void *at, size_t len)
 {
 	const uint8_t *from = at;
@@ -128,7 +115,7 @@ ssize_t sdp_stream_send(struct sdp_stream *s, const void *at, size_t len)
 
 	while (done < len) {
 		n = 0;
-		if (s->zero_copy && len - done > staged_most(s) && sdp_send_may_begin(s->c))
+		if (s->zero_copy && len - done > SDP_STREAM_STAGED && sdp_send_may_begin(s->c))
 			n = send_direct(s, from + done, least(len - done, LONGEST));
 		else
 			n = send_copied(s, from + done, len - done);

@@ -13,6 +13,9 @@
 
 #include <sys/types.h>
 
+/* Longer sends are of the program's memory. Shorter ones are copied to the stage, while the peer fetches those before. */
+#define SDP_STREAM_STAGED 262144
+
 /*
  * As sdp_conf_default, with receives of 16 KiB of octets and advertisements of what takes more than one: without a carrier a copy
  * more at each end costs more than two messages.
