@@ -168,21 +168,65 @@ static void full_chunks(void)
 	end();
 }
 
-/* Posts one that no round sends before the answer is known. */
-static bool post_may_coalesce(const struct iw_op *o)
+/* Posts one that no round sends, since a test asks first whether it may wait. */
+static void post_unsent(struct iw_end *e, const struct iw_op *o)
 {
-	bool may;
-
-	iwp_of(a.qp)->awaits_first = true;
-	CHECK(iw_post(&a, o) == 0);
-	iwp_of(a.qp)->awaits_first = false;
+	iwp_of(e->qp)->awaits_first = true;
+	CHECK(iw_post(e, o) == 0);
+	iwp_of(e->qp)->awaits_first = false;
 	ut_lock(&w->h[0].dev.lock);
 	while (eng_dev_pop_pending(&w->h[0].dev))
 		;
+	ut_unlock(&w->h[0].dev.lock);
+}
+
+static bool may_coalesce(bool batch)
+{
+	bool may;
+
+	ut_lock(&w->h[0].dev.lock);
 	iwp_activate(iwp_of(a.qp));
-	may = iwp_may_coalesce(&w->h[0].dev, false);
+	may = iwp_may_coalesce(&w->h[0].dev, batch);
 	ut_unlock(&w->h[0].dev.lock);
 	return may;
+}
+
+static bool coalesce_more(struct iw_end *e)
+{
+	bool more;
+
+	ut_lock(&w->h[0].dev.lock);
+	more = iwp_coalesce_more(e->qp);
+	ut_unlock(&w->h[0].dev.lock);
+	return more;
+}
+
+/* Requests of a batch wait for each other, 64 of a queue pair; the first of another one joins them without a round, and leaves
+ * with the next. */
+static void batch(void)
+{
+	struct iw_options o = { .depth = 128 };
+	struct iw_end c, d;
+	struct iw_op x, y;
+
+	begin(&o, MEM);
+	iw_pair(w, &c, &d, &o, MEM);
+	x = op(IBV_WR_RDMA_WRITE, 1, 64);
+	y = op(IBV_WR_RDMA_WRITE, 1, 64);
+	y.rkey = d.mr->key;
+	y.remote = iw_at(&d, REMOTE);
+	post_unsent(&c, &y);
+	for (int n = 1; n <= 64; n++) {
+		post_unsent(&a, &x);
+		CHECK(may_coalesce(true) == (n < 64));
+		CHECK(n != 63 || (coalesce_more(&c) && !ut_list_empty(&iwp_of(c.qp)->active)));
+	}
+	for (int n = 1; n <= 64; n++)
+		iw_wc(&a, a.scq, 1, IBV_WC_SUCCESS);
+	iw_wc(&c, c.scq, 1, IBV_WC_SUCCESS);
+	iw_end_close(&c);
+	iw_end_close(&d);
+	end();
 }
 
 /* A program that leaves completions in its queue comes back for them, so long requests may wait for more of them: on a
@@ -205,10 +249,10 @@ static void behind(void)
 				CHECK(iw_post(&a, &x) == 0);
 			iw_run(w);
 			for (unsigned n = 1; n <= 9; n++)
-				CHECK(post_may_coalesce(&x) == (wait && n <= 8));
+				CHECK((post_unsent(&a, &x), may_coalesce(false)) == (wait && n <= 8));
 			iw_run(w);
 			x.code = IBV_WR_RDMA_READ;
-			CHECK(!post_may_coalesce(&x));
+			CHECK((post_unsent(&a, &x), !may_coalesce(false)));
 			for (unsigned i = 0; i < taken + 10; i++)
 				iw_wc(&a, a.scq, 1, IBV_WC_SUCCESS);
 			end();
@@ -528,6 +572,7 @@ int main(int argc, char **argv)
 		{ "-", "sizes", sizes },
 		{ "-", "segments", segments },
 		{ "-", "full chunks", full_chunks },
+		{ "-", "batch", batch },
 		{ "-", "behind with completions", behind },
 		{ "-", "atomics", atomics },
 		{ "-", "order and fences", order },

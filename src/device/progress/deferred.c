@@ -11,7 +11,8 @@ bool dev_coalesce(struct dev_adapter *a, uint64_t now, bool for_posts)
 	struct dev_coalescing *c = &a->coalescing;
 
 	eng_dev_held(&a->dev);
-	if (c->since && now - c->since > DEV_COALESCE_NS)
+	/* Behind a batch the wait was that of its later posts. */
+	if (c->since && now - c->since > DEV_COALESCE_NS && !(for_posts && dev_posts_in_batch(c)))
 		c->penalty = DEV_COALESCE_PENALTY;
 	else if (for_posts && c->penalty)
 		c->penalty--;

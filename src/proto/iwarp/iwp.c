@@ -25,7 +25,8 @@
 #define COALESCE_LONG_BYTES (128u << 10)
 #define COALESCE_LONG_SUM (512u << 10)
 #define COALESCE_BEHIND 16u
-#define COALESCE_ALL 64u    /* posts of all queue pairs together: the last of them takes the others along */
+#define COALESCE_ONE 64u    /* posts of one queue pair, */
+#define COALESCE_ALL 256u   /* and of all together: the last of them takes the others along */
 
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
 {
@@ -257,7 +258,7 @@ static bool can_wait(const struct iwp_qp *q, bool batch)
 	/* The requests before it could coalesce, too, or they would have been sent. */
 	w = last_posted(q);
 	longer = is_long(q, w);
-	return (longer || w->length <= COALESCE_BYTES) && (batch || (longer && is_behind(q))) &&
+	return tail - q->cur < COALESCE_ONE && (longer || w->length <= COALESCE_BYTES) && (batch || (longer && is_behind(q))) &&
 	       (uint64_t)(tail - q->cur) * w->length <= (longer ? COALESCE_LONG_SUM : COALESCE_SUM) &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_INV || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
@@ -281,6 +282,9 @@ bool iwp_coalesce_more(struct eng_qp *qp)
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;
 
-	return p->held && p->held + 1 < COALESCE_ALL && !ut_list_empty(&q->active) && can_wait(q, true) &&
-	       ++p->held;
+	if (!p->held || p->held + 1 >= COALESCE_ALL || q->blocked || eng_qp_state(qp) != IBV_QPS_RTS || !can_wait(q, true))
+		return false;
+	iwp_activate(q);
+	p->held++;
+	return true;
 }

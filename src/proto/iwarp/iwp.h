@@ -35,7 +35,7 @@ int iwp_transmit(struct eng_dev *dev, uint64_t now);
 /* Returns true if all that waits to be sent may coalesce: requests without an answer that are short, or fill no segment. batch:
  * the program posts many requests before it polls, and the next poll sends them. */
 bool iwp_may_coalesce(struct eng_dev *dev, bool batch);
-/* The same for requests posted to one queue pair since iwp_may_coalesce() returned true for it. */
+/* The same for requests posted to one queue pair, the first of it, too, since iwp_may_coalesce() returned true. */
 bool iwp_coalesce_more(struct eng_qp *qp);
 /* Returns true if work is left that needs no event from outside. */
 bool iwp_busy(struct eng_dev *dev);
