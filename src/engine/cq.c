@@ -348,7 +348,7 @@ static struct eng_cq *cq_alloc(uint32_t cqe)
 
 	if (!cq)
 		return NULL;
-	ut_mutex_init(&cq->lock);
+	ut_mutex_init_frequent(&cq->lock);
 	ut_lock(&cq->lock);
 	cq->size = cqe;
 	cq->cap = pow2(cqe);

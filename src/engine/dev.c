@@ -30,7 +30,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 {
 	*dev = (struct eng_dev){ .ops = ops, .proto = proto, .refuses = refuse_nothing };
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
-	ut_mutex_init(&dev->lock);
+	ut_mutex_init_frequent(&dev->lock);
 	ut_mutex_init(&dev->pending_lock);
 	ut_list_init(&dev->pending);
 	eng_dev_held(dev); /* for the lock checker: no other thread has the device yet */

@@ -268,7 +268,7 @@ static inline void eng_dev_unlock(struct eng_dev *dev)
 static inline bool eng_dev_poll_begin(struct eng_dev *dev, struct eng_poller *p) UT_TRY_ACQUIRE(dev->lock);
 static inline bool eng_dev_poll_begin(struct eng_dev *dev, struct eng_poller *p)
 {
-	if (!ut_trylock(&dev->lock))
+	if (!ut_trylock_quick(&dev->lock))
 		return false;
 	dev->poller = p;
 	return true;

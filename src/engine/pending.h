@@ -2,8 +2,8 @@
 /*
  * The list of queue pairs with new work, which joins posting threads with the thread that makes progress.
  *
- * A posting thread lists its queue pair, then tries the progress lock; the holder of the lock releases it,
- * then looks at the list (eng_dev_unlock). All four steps are sequentially consistent (util/lock.h), so
+ * A posting thread that does not get the progress lock at once lists its queue pair, then tries the lock; the holder
+ * releases it, then looks at the list (eng_dev_unlock). All four steps are sequentially consistent (util/lock.h), so
  * one of the two threads sees the other, and no request stays behind. The list has a lock of its own, so
  * that a posting thread never waits for progress.
  */
@@ -55,7 +55,7 @@ static inline struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev)
 static inline void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp) UT_EXCLUDES(dev->lock);
 static inline void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
 {
-	if (ut_trylock(&dev->lock)) {
+	if (ut_trylock_quick(&dev->lock)) {
 		if (!dev->ops->post_fast(dev, qp)) {
 			eng_dev_mark(dev, qp);
 			dev->ops->progress(dev);

@@ -32,7 +32,7 @@ int eng_ring_init(struct eng_ring *r, uint32_t max, uint32_t stride)
 	*r = (struct eng_ring){
 		.mem = mem, .stride = stride, .slots = slots_for(max), .max = max
 	};
-	ut_mutex_init(&r->lock);
+	ut_mutex_init_frequent(&r->lock);
 	return 0;
 }
 

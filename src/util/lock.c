@@ -9,13 +9,42 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+ * Sees to it that every holder that releases the lock from now on does so by an atomic instruction or notices, and that the plain
+ * stores of those that have not noticed are visible. Returns false if that was so since before the caller's last attempt.
+ */
+static bool end_plain(struct ut_mutex *l)
+{
+	uint32_t mode = atomic_load(&l->mode), changing = mode | UT_MUTEX_CHANGING;
+
+	if (!(mode & UT_MUTEX_PLAIN))
+		return false;
+	if (mode != changing && !atomic_compare_exchange_strong(&l->mode, &mode, changing))
+		return true;
+	ut_barrier_process();
+	/* Its epoch tells whether it is still the same change, which any thread may complete. */
+	atomic_compare_exchange_strong(&l->mode, &changing, (changing & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_CONTENDED);
+	return true;
+}
+
+bool ut_mutex_try_again(struct ut_mutex *l)
+{
+	do {
+		end_plain(l);
+		if (ut_mutex_take(l))
+			return true;
+	} while (atomic_load(&l->mode) & UT_MUTEX_PLAIN);
+	return false;
+}
+
 /* A thread that has slept takes the lock as 2, because other threads may sleep on it as well. */
 void ut_mutex_sleep(struct ut_mutex *l)
 {
 	int kept = errno;
 
-	while (atomic_exchange_explicit(&l->word, 2, memory_order_acquire))
-		syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	while (atomic_exchange(&l->word, 2))
+		if (!end_plain(l))
+			syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
 	errno = kept;
 }
 
@@ -25,6 +54,33 @@ void ut_mutex_wake(struct ut_mutex *l)
 
 	syscall(SYS_futex, &l->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	errno = kept;
+}
+
+/*
+ * The plain mode begins again, in the hands of a holder that still releases the lock by an atomic instruction. A thread that
+ * slept before would not be woken by the next plain store: then it does not begin.
+ */
+void ut_mutex_begin_plain(struct ut_mutex *l)
+{
+	uint32_t mode = atomic_load(&l->mode), plain;
+
+	l->streak = 0;
+	if ((mode & UT_MUTEX_STATE) != UT_MUTEX_CONTENDED)
+		return;
+	plain = ((mode + UT_MUTEX_EPOCH) & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_PLAIN;
+	atomic_store(&l->mode, plain);
+	if (atomic_load(&l->word) == 1)
+		return;
+	mode = (plain & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_CONTENDED;
+	atomic_compare_exchange_strong(&l->mode, &plain, mode);
+}
+
+/* The plain store may have replaced the 2 of a thread that sleeps. What other threads published before they failed to take the lock
+ * is visible behind the fence. */
+void ut_mutex_noticed(struct ut_mutex *l)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	ut_mutex_wake(l);
 }
 
 static int sleep_on(struct ut_cond *c, uint32_t seen, uint64_t until)

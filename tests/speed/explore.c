@@ -180,6 +180,45 @@ void mc_fence(bool full)
 		flush_one(x.now);
 }
 
+/* Returns what is there, with all earlier stores of the thread flushed. */
+static uint64_t begin_atomic(volatile void *at, size_t size)
+{
+	int w = x.now ? word_of(at) : -1;
+
+	if (w >= 0) {
+		mc_point(words[w].name);
+		while (x.now->n_buf)
+			flush_one(x.now);
+	}
+	return (uint64_t)mc_note((long)get(at, size));
+}
+
+uint64_t mc_exchange(volatile void *at, uint64_t v, size_t size)
+{
+	uint64_t old = begin_atomic(at, size);
+
+	put(at, v, size);
+	return old;
+}
+
+uint64_t mc_compare(volatile void *at, uint64_t want, uint64_t v, size_t size)
+{
+	uint64_t old = begin_atomic(at, size);
+
+	if (old == want)
+		put(at, v, size);
+	return old;
+}
+
+void mc_fence_all(void)
+{
+	for (int i = 0; x.now && !mc_no_fences && i < x.m->threads; i++) {
+		mc_point("fence of a thread");
+		while (x.t[i].n_buf)
+			flush_one(&x.t[i]);
+	}
+}
+
 /* --- the search --- */
 
 static void body(int i)

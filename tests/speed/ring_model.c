@@ -14,6 +14,8 @@
  * without a second look after the call, the search must find how a wake-up is lost.
  */
 #include "model_atomics.h"
+
+#define ut_barrier_host mc_fence_all
 #include "host/shm/channel.h"
 
 #include "support/shims/shm_ring.c"
@@ -74,6 +76,8 @@ static struct {
 	unsigned records, before; /* so many are there at the beginning */
 	bool message, forgets;
 	bool quiet, mute; /* a sleeping reader is woken once for all, or never */
+	bool polls;       /* the reader says that it polls, and executes the fences of the writer, */
+	bool starts_polling; /* from the beginning */
 	uint64_t start;
 	/* the events so far */
 	unsigned got;
@@ -228,7 +232,8 @@ static void reset(void)
 	w.watched = true;
 	n->warm = 0;
 	n->held = false;
-	n->page->on = 1;
+	n->page->on = w.polls && w.starts_polling ? SHM_POLLS : SHM_ASLEEP;
+	n->awake = w.polls ? SHM_CHAN_POLLS - 1 : 0; /* it says so after its first batch */
 	w.u->calls = w.u->empties = w.u->rx_slot = 0;
 	w.u->looked = 0;
 	w.u->sleeping = true;
@@ -237,7 +242,7 @@ static void reset(void)
 	w.rx.ring = (struct shm_rx){ .ring = w.ring, .consumer = w.consumer, .head = w.start,
 				     .seen = w.start };
 	w.tx.ring = (struct shm_tx){ .ring = w.ring, .consumer = w.consumer, .page = n->page,
-				     .tail = w.start, .head = w.start, .published = w.start };
+				     .tail = w.start, .head = w.start, .published = w.start, .fenced_by_peer = w.polls };
 	w.tx.since = 0;
 	for (unsigned i = 0; i < w.before; i++)
 		write_one(i);
@@ -275,6 +280,7 @@ static void make_world(void)
 {
 	struct shm_channel *c;
 
+	ut_barrier_has_host(); /* asked once, outside the search: later answers make no system call */
 	CHECK(udp_open(free_port(), &w.l) == 0);
 	w.u = udp_of(w.l);
 	CHECK(shm_channel_open(&w.u->host, &c) == 0 && local_datagrams_open(w.l, c, &w.l) == 0);
@@ -328,6 +334,12 @@ int main(int argc, char **argv)
 		w.records = 1;
 		search(&two, i ? "messages that are held" : "datagrams", true);
 	}
+	w.polls = w.starts_polling = true;
+	search(&one, "a reader that has polled", true);
+	w.starts_polling = false;
+	if (ut_barrier_has_host()) /* or none says so */
+		search(&two, "drivers that say so when they poll", true);
+	w.polls = false;
 	w.quiet = true;
 	w.records = 2;
 	search(&one, "quiet messages", true);
@@ -346,6 +358,9 @@ int main(int argc, char **argv)
 	w.bytes = 32;
 	mc_no_fences = true;
 	search(&one, "without fences", false);
+	w.polls = w.starts_polling = true;
+	search(&one, "a reader that has polled, without the fences that it lends", false);
+	w.polls = w.starts_polling = false;
 	mc_no_fences = false;
 	w.forgets = true;
 	search(&thread, "without a second look", false);

@@ -23,7 +23,7 @@ static int look(struct dev_adapter *a)
 	int n;
 
 	/* An application thread that has the lock looks by itself. */
-	if (!is_driven(a) || !ut_trylock(&a->dev.lock))
+	if (!is_driven(a) || !ut_trylock_quick(&a->dev.lock))
 		return 0;
 	n = dev_run_rings(a);
 	eng_dev_unlock(&a->dev);

@@ -334,7 +334,7 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	/* The driver is in a round just now: to wait for it would cost both threads a wake-up per tick. */
 	if (!claimed)
 		ut_lock(&a->dev.lock);
-	else if (!ut_trylock(&a->dev.lock))
+	else if (!ut_trylock_quick(&a->dev.lock))
 		return;
 	if (claimed && is_at_it(o, now)) {
 		judge_poller(a, now, false);

@@ -177,6 +177,26 @@ static __attribute__((noinline)) void drop_broken(struct shm_chan *ch)
 			shm_peer_rx_drop(ch, r);
 }
 
+static bool is_asleep(const struct shm_chan *ch)
+{
+	return atomic_load_explicit(&ch->page->on, memory_order_relaxed) == SHM_ASLEEP;
+}
+
+/* A batch of messages was taken by a process that does not say that it polls. It says so after many, but not where a
+ * thread has just declared itself asleep. */
+static __attribute__((noinline)) void note_batch(struct shm_chan *ch)
+{
+	uint32_t awake = SHM_AWAKE;
+
+	if (is_asleep(ch)) {
+		ch->awake = 0;
+		shm_channel_settle(&ch->base);
+	} else if (++ch->awake >= SHM_CHAN_POLLS && ut_barrier_has_host()) {
+		ch->awake = 0;
+		atomic_compare_exchange_strong(&ch->page->on, &awake, SHM_POLLS);
+	}
+}
+
 static void release_messages(struct shm_channel *c)
 {
 	struct shm_chan *ch = shm_chan_of(c);
@@ -190,8 +210,8 @@ static void release_messages(struct shm_channel *c)
 			shm_release(&r->ring);
 	if (__builtin_expect(ch->broken, 0))
 		drop_broken(ch);
-	if (__builtin_expect(atomic_load_explicit(&ch->page->on, memory_order_relaxed), 0))
-		shm_channel_settle(c);
+	if (__builtin_expect(atomic_load_explicit(&ch->page->on, memory_order_relaxed) != SHM_POLLS, 0))
+		note_batch(ch);
 }
 
 static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
@@ -283,7 +303,7 @@ bool shm_channel_warm(struct shm_channel *c)
 {
 	struct shm_chan *ch = shm_chan_of(c);
 
-	return ch->warm && !atomic_load_explicit(&ch->page->on, memory_order_relaxed);
+	return ch->warm && !is_asleep(ch);
 }
 
 /* From any thread, no lock held: one word tells all senders. */
@@ -291,7 +311,8 @@ void shm_channel_sleep(struct shm_channel *c, bool on, bool look)
 {
 	struct shm_chan *ch = shm_chan_of(c);
 
-	atomic_store(&ch->page->on, on);
+	if (atomic_exchange(&ch->page->on, on ? SHM_ASLEEP : SHM_AWAKE) == SHM_POLLS && on)
+		ut_barrier_host();
 	atomic_thread_fence(memory_order_seq_cst);
 	if (on && look)
 		wake_peer(ch->wake.fd);
@@ -302,7 +323,7 @@ void shm_channel_settle(struct shm_channel *c)
 	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r;
 
-	if (!atomic_load_explicit(&ch->page->on, memory_order_relaxed))
+	if (!is_asleep(ch))
 		return;
 	/* As in ring.h: the head was stored, now the tail is read again. */
 	atomic_thread_fence(memory_order_seq_cst);

@@ -261,6 +261,7 @@ static void take_ready(struct shm_chan *ch, const struct host_message *m, const 
 		return;
 	t->ring.consumer = take_page(fds[0], SHM_CONSUMER_MAGIC, sizeof(struct shm_consumer));
 	t->ring.page = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_page));
+	t->ring.fenced_by_peer = ut_barrier_has_host();
 	t->wake.fd = ut_rights_may_wake(fds[2]) ? keep(fds[2]) : -1;
 	t->peer.fd = keep(fds[3]);
 	if (t->ring.consumer && t->ring.page && t->wake.fd >= 0 && t->peer.fd >= 0 &&

@@ -94,7 +94,7 @@ static int open_page(struct shm_chan *ch)
 	ch->page->layout = host_layout;
 	ch->page->id = (uint32_t)ut_rng_u64(&ch->host->rng);
 	host_life_add(&ch->page->life);
-	atomic_store(&ch->page->on, 1);
+	atomic_store(&ch->page->on, SHM_ASLEEP);
 	ch->wake.fd = ut_fault_errno(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return ch->wake.fd < 0 ? -errno : host_watch(ch->host, &ch->wake);
 }

@@ -45,6 +45,9 @@ static bool must_wake(const struct shm_tx *t, uint64_t before)
 {
 	uint64_t head;
 
+	ut_barrier_light();
+	if (t->fenced_by_peer && atomic_load_explicit(&t->page->on, memory_order_relaxed) == SHM_POLLS)
+		return false;
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!atomic_load_explicit(&t->page->on, memory_order_relaxed))
 		return false;

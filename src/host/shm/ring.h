@@ -20,12 +20,19 @@
  * reads `on`. With a full fence between the two on each side, at least one of them sees the other's store. A
  * sender that finds the previous record not yet consumed need not wake: the receiver was woken for that one, or
  * is awake, and reads the tail again before it sleeps.
+ *
+ * A receiver that has polled for a while says so (SHM_POLLS), and promises to execute the fences of all senders, by
+ * ut_barrier_host(), before it sleeps. A sender that has announced itself for that, and reads this value, needs no
+ * fence of its own: either its store precedes the fence executed for it, and the receiver's look at the tail behind it sees
+ * the store, or the sender reads what the receiver has set since. Each fence that is spared is a wait for the ring's
+ * lines to come from the receiver's cache.
  */
 #ifndef HOST_SHM_RING_H
 #define HOST_SHM_RING_H
 
 #include "host/shm/export.h"
 #include "host/liveness.h"
+#include "util/barrier.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -67,12 +74,19 @@ struct shm_consumer {
 	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* the receiver reads no more */
 };
 
+/* What a process does with its rings; any other value is as SHM_ASLEEP. */
+enum shm_on {
+	SHM_AWAKE,
+	SHM_ASLEEP, /* write its wake fd after a store to its ring */
+	SHM_POLLS,  /* awake, and before it sleeps it executes the fences of its senders */
+};
+
 /* A process's own, one for all its rings. */
 struct shm_page {
 	uint32_t magic, layout;
 	uint32_t id; /* random; names this process in `access` of others */
 	struct host_life life;
-	_Alignas(SHM_LINE) _Atomic uint32_t on; /* this process sleeps: write its wake fd after a store to its ring */
+	_Alignas(SHM_LINE) _Atomic uint32_t on; /* enum shm_on */
 	_Alignas(SHM_LINE) _Atomic uint64_t access; /* peer id << 32 | access number; 0: none */
 	_Alignas(SHM_LINE) _Atomic uint32_t generations[SHM_GENERATIONS]; /* host/shm/channel.h */
 	_Alignas(SHM_LINE) struct shm_export export;
@@ -106,6 +120,7 @@ struct shm_tx {
 	uint64_t published;     /* the tail that the reader can see */
 	uint64_t full_since;     /* since when no record has found room; 0: the last one did */
 	bool unnotified;         /* it can see more, and was not woken for that */
+	bool fenced_by_peer;     /* a receiver may execute this process's fences: ut_barrier_has_host() */
 };
 
 struct shm_rx {
