@@ -132,7 +132,7 @@ TARGETS += [("any", "an idle RC QP, KiB beside its queues", at("RoCE memory of a
              "blocking primitive", AT_MOST, 2.0)]
 # By a socket: 1.5 times what the socket itself takes. Of TCP that is 2.6 primitives.
 ONE_CORE = {"RoCE": (at("UDP, acknowledged, one core"), "raw UDP, acknowledged, one core", 1.5),
-            "iWARP": (at(ONE), "blocking primitive", 3.9)}
+            "iWARP": (at("TCP, blocking, one core"), "raw TCP, blocking, one core", 1.5)}
 for path, tool in PATHS:
     others, called, factor = ONE_CORE.get(path, (at(ONE), "blocking primitive", 2.0))
     TARGETS += [(path, f"8 B Send, one core, {said}", at(f"{tool} send, one core, {wait}", "8"), others, called, AT_MOST, factor)

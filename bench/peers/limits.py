@@ -34,6 +34,7 @@ ONE_CORE = [
     ("eventfd, one core", "bench-wake eventfd 5000"),
     ("line with yield, one core", "bench-line split yield 5000"),
     ("UDP, acknowledged, one core", "bench-rawudp backed 24 5000"),
+    ("TCP, blocking, one core", "bench-rawtcp blat 8 5000"),
 ]
 
 # name, tags, unit, words before the size and after it, sizes, bytes of headers

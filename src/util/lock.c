@@ -37,7 +37,18 @@ bool ut_mutex_try_again(struct ut_mutex *l)
 	return false;
 }
 
-/* A thread that has slept takes the lock as 2, because other threads may sleep on it as well. */
+/* A holder that is to release the lock by an atomic instruction. It needs no fence of other threads: it has seen the plain stores
+ * of all holders before it. */
+static void end_plain_held(struct ut_mutex *l)
+{
+	uint32_t mode = atomic_load(&l->mode);
+
+	if ((mode & UT_MUTEX_STATE) == UT_MUTEX_PLAIN)
+		atomic_compare_exchange_strong(&l->mode, &mode, (mode & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_CONTENDED);
+}
+
+/* A thread that has slept takes the lock as 2, because other threads may sleep on it as well, and its release wakes the next one. The
+ * plain mode may have begun before it went on. */
 void ut_mutex_sleep(struct ut_mutex *l)
 {
 	int kept = errno;
@@ -45,6 +56,7 @@ void ut_mutex_sleep(struct ut_mutex *l)
 	while (atomic_exchange(&l->word, 2))
 		if (!end_plain(l))
 			syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	end_plain_held(l);
 	errno = kept;
 }
 
