@@ -110,12 +110,14 @@ static void twice(void)
 }
 
 /* Wakes the first of two sleepers, and has so many turns before that one goes on that the plain mode begins. */
+static void waker(void) UT_NO_TSA; /* it holds the lock from the beginning */
 static void waker(void)
 {
 	ut_unlock(&w.lock);
 	turn();
 }
 
+static void asleep(void) UT_NO_TSA; /* as ut_lock() */
 static void asleep(void)
 {
 	mc_until(may_wake, "sleeps on the lock");

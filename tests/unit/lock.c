@@ -104,6 +104,7 @@ static void post_all(void)
 }
 
 /* One thread alone comes back to plain releases, and contention ends them. */
+static void plain_again(void) UT_NO_TSA; /* it tries a lock that it holds */
 static void plain_again(void)
 {
 	for (unsigned int i = 0; i < 2 * UT_MUTEX_STREAK; i++) {

@@ -334,7 +334,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
 	unsigned reads = RX_READS;
-	bool looked;
+	bool looked = false;
 	int n;
 
 	udp_let_go(u);
@@ -345,8 +345,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	if (u->host.outbox_used)
 		host_outbox_flush(&u->host);
 	/* The epoll set does not show paused sockets. */
-	looked = !l->cheap && look_is_due(u, l->local_news) &&
-		 (host_look(&u->host) | (atomic_load_explicit(&u->n_paused, memory_order_relaxed) > 0));
+	if (!l->cheap && look_is_due(u, l->local_news))
+		looked = host_look(&u->host) || atomic_load_explicit(&u->n_paused, memory_order_relaxed);
 	if (!l->cheap)
 		n = read_sockets(u, v, n, max, &reads, looked);
 	u->active = u->active || n;
