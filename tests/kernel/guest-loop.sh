@@ -23,6 +23,12 @@ none) ;;
 esac
 ulimit -l unlimited
 ulimit -n 65536
+# The RDMA stack waits one second for the link address of a peer, and a queue pair that is connected first may wait for
+# nothing else: our side is a neighbour before.
+for to in 10.77.0.1 fd77::1; do
+	n=0
+	until ping -c 1 -W 1 "$to" >/dev/null 2>&1 || [ "$n" = 20 ]; do n=$((n + 1)); done
+done
 uname -r >/share/version
 stty -F /dev/ttyS1 -echo
 exec 8</dev/ttyS1

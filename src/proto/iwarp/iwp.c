@@ -155,15 +155,18 @@ static void give_turn(struct iwp_qp *q)
 		iwp_activate(q);
 }
 
+/* Returns the last posted request, or NULL if it has been sent: its slot may be filled anew by another thread then. */
 static const struct eng_swqe *last_posted(const struct iwp_qp *q)
 {
-	return eng_ring_at(&q->qp->sq, atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire) - 1);
+	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
+
+	return q->cur == tail ? NULL : eng_ring_at(&q->qp->sq, tail - 1);
 }
 
 /* Alone, a message of 64 KiB is two segments, of which the second carries hardly anything; with others it is one. */
 static bool is_long(const struct iwp_qp *q, const struct eng_swqe *w)
 {
-	return q->s && !q->s->shm && q->mulpdu >= IWP_LONG_ULPDU &&
+	return w && q->s && !q->s->shm && q->mulpdu >= IWP_LONG_ULPDU &&
 	       w->length >= COALESCE_LONG_LEAST && w->length <= COALESCE_LONG_BYTES;
 }
 
