@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 /* Returns true if ut_barrier_process() works in this process. The first call of this or ut_barrier_has_host() announces the
- * process to the kernel, which takes some 15 ms each if it has several threads. errno is kept, as by all of these. */
+ * process to the kernel, which takes some 15 ms for each of the two if it has several threads. errno is kept, as by all of these. */
 bool ut_barrier_has_process(void);
 /* A full fence in every thread of this process that runs, before it returns: about 1 us and an interrupt of each. */
 void ut_barrier_process(void);
@@ -26,7 +26,7 @@ void ut_barrier_process(void);
 bool ut_barrier_has_host(void);
 void ut_barrier_host(void);
 
-/* What is left of the frequent thread's fence: the compiler keeps the order. */
+/* The frequent thread's part of a fence: the compiler keeps the order. */
 static inline void ut_barrier_light(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);

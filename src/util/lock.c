@@ -9,6 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Returns the mode of the same epoch in which a release is atomic. */
+static uint32_t contended(uint32_t mode)
+{
+	return (mode & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_CONTENDED;
+}
+
 /*
  * Sees to it that every holder that releases the lock from now on does so by an atomic instruction or notices, and that the plain
  * stores of those that have not noticed are visible. Returns false if that was so since before the caller's last attempt.
@@ -23,7 +29,7 @@ static bool end_plain(struct ut_mutex *l)
 		return true;
 	ut_barrier_process();
 	/* Its epoch tells whether it is still the same change, which any thread may complete. */
-	atomic_compare_exchange_strong(&l->mode, &changing, (changing & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_CONTENDED);
+	atomic_compare_exchange_strong(&l->mode, &changing, contended(changing));
 	return true;
 }
 
@@ -44,7 +50,7 @@ static void end_plain_held(struct ut_mutex *l)
 	uint32_t mode = atomic_load(&l->mode);
 
 	if ((mode & UT_MUTEX_STATE) == UT_MUTEX_PLAIN)
-		atomic_compare_exchange_strong(&l->mode, &mode, (mode & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_CONTENDED);
+		atomic_compare_exchange_strong(&l->mode, &mode, contended(mode));
 }
 
 /* A thread that has slept takes the lock as 2, because other threads may sleep on it as well, and its release wakes the next one. The
@@ -81,10 +87,8 @@ void ut_mutex_begin_plain(struct ut_mutex *l)
 		return;
 	plain = ((mode + UT_MUTEX_EPOCH) & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_PLAIN;
 	atomic_store(&l->mode, plain);
-	if (atomic_load(&l->word) == 1)
-		return;
-	mode = (plain & ~(uint32_t)UT_MUTEX_STATE) | UT_MUTEX_CONTENDED;
-	atomic_compare_exchange_strong(&l->mode, &plain, mode);
+	if (atomic_load(&l->word) != 1)
+		atomic_compare_exchange_strong(&l->mode, &plain, contended(plain));
 }
 
 /* The plain store may have replaced the 2 of a thread that sleeps. What other threads published before they failed to take the lock

@@ -180,7 +180,7 @@ void mc_fence(bool full)
 		flush_one(x.now);
 }
 
-/* Returns what is there, with all earlier stores of the thread flushed. */
+/* Returns the value in memory, with all earlier stores of the thread flushed. */
 static uint64_t begin_atomic(volatile void *at, size_t size)
 {
 	int w = x.now ? word_of(at) : -1;

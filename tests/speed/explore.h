@@ -45,7 +45,7 @@ bool mc_inside(void);
 uint64_t mc_load(const volatile void *at, size_t size);
 void mc_store(volatile void *at, uint64_t v, size_t size, bool full);
 void mc_fence(bool full);
-/* Atomic instructions, which flush. Return what was there; the second stores `v` if that is `want`. */
+/* Atomic instructions, which flush. Return the value before; the second stores `v` if that is `want`. */
 uint64_t mc_exchange(volatile void *at, uint64_t v, size_t size);
 uint64_t mc_compare(volatile void *at, uint64_t want, uint64_t v, size_t size);
 /* A full fence of each thread, one after the other, as membarrier(2) has it. */

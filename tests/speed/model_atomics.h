@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* As atomic_compare_exchange_strong(): *want becomes what was there. Words are little-endian, as the explorer's are. */
+/* As atomic_compare_exchange_strong(): *want becomes the value before. Words are little-endian, as the explorer's are. */
 static inline bool mc_compared(volatile void *at, uint64_t v, size_t size, void *want, size_t want_size)
 {
 	uint64_t wanted = 0, old;

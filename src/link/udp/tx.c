@@ -281,6 +281,13 @@ static bool is_train(const struct link *l, const struct ut_flow *f, size_t len, 
 	       ut_ip_is_v4(f->src) == ut_ip_is_v4(f->dst);
 }
 
+static void note_use(struct udp_link *u, struct udp_port *p)
+{
+	u->active = true;
+	if (p->kind == UDP_TX)
+		udp_used(u, p);
+}
+
 int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
 	     size_t len, size_t seg)
 {
@@ -293,9 +300,7 @@ int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_
 	r = find_way(u, f, &w);
 	if (r < 0)
 		return r;
-	u->active = true;
-	if (w.port->kind == UDP_TX)
-		udp_used(u, w.port);
+	note_use(u, w.port);
 	r = send_all(l, f, &w, data, len, seg);
 	if (r == -ENETUNREACH && ut_ip_is_group(f->dst))
 		r = udp_group_post(u, f, data, len, seg);
@@ -332,9 +337,7 @@ int udp_send_after(struct link *l, const struct iovec *first, const struct ut_fl
 		return link_default_send_after(l, first, f, qpn, data, len, seg);
 	if (r < 0)
 		return r;
-	u->active = true;
-	if (w.port->kind == UDP_TX)
-		udp_used(u, w.port);
+	note_use(u, w.port);
 	r = r == 2 ? 0 : send_all(l, f, &w, data, len, seg);
 	return r == -EAGAIN ? LINK_FIRST_LEFT : r;
 }
