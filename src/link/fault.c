@@ -570,6 +570,13 @@ static void fault_sleep(struct link *l, bool on, bool look)
 	lower->ops->sleep(lower, on, look);
 }
 
+static void fault_attend(struct link *l, bool on)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	lower->ops->attend(lower, on);
+}
+
 static void fault_forked(struct link *l)
 {
 	struct link *lower = fault_of(l)->lower;
@@ -647,6 +654,7 @@ static const struct link_ops fault_ops = {
 	.count = link_default_count,
 	.fd = fault_fd,
 	.sleep = fault_sleep,
+	.attend = fault_attend,
 	.forked = fault_forked,
 	.close = fault_close,
 };

@@ -135,6 +135,12 @@ struct link_ops {
 	 */
 	void (*sleep)(struct link *l, bool on, bool look);
 	/*
+	 * on, of a link that was told to sleep: the thread that has the descriptor calls recv() as well, at once where
+	 * `hidden` is not 0, so the descriptor need not show all that comes; off: it shows all again. Called from any thread, as
+	 * sleep(), which ends it either way. Default: link_default_attend, of links that always show all.
+	 */
+	void (*attend)(struct link *l, bool on);
+	/*
 	 * Names the ends of a flow as host/ knows them, for the shm channel, if packets of this P_Key with `mtu` bytes of
 	 * payload pass from one to the other now. Returns 0; -EAGAIN: it is not known yet, ask again; -EHOSTUNREACH: they do
 	 * not pass. An answer holds until l->routes moves. Default: link_default_ends, the flow itself.
@@ -170,6 +176,7 @@ struct link {
 	bool local_news;
 	size_t kept_off, kept_len;
 	size_t spare_off, spare_len; /* of the stage: for a decorator that receives in other ways */
+	const _Atomic unsigned *hidden; /* sockets that fd() does not show now; NULL: it shows all (attend()) */
 	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
 	uint32_t routes;            /* moves when ends() may answer otherwise than before */
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the first add_addr()
@@ -218,6 +225,10 @@ static inline int link_default_ends(struct link *l, const struct ut_flow *f, uin
 static inline struct link_count *link_default_count(struct link *l, const struct ut_flow *f)
 {
 	return NULL;
+}
+
+static inline void link_default_attend(struct link *l, bool on)
+{
 }
 
 static inline void link_default_forked(struct link *l)

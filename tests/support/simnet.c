@@ -523,6 +523,7 @@ static const struct link_ops sim_ops = {
 	.count = link_default_count,
 	.fd = sim_fd,
 	.sleep = sim_sleep,
+	.attend = link_default_attend,
 	.forked = link_default_forked,
 	.close = sim_close,
 };

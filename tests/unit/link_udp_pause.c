@@ -92,6 +92,38 @@ static void paused_and_back(struct link *a, struct link *b)
 	CHECK(shows(a, b));
 }
 
+static unsigned hidden(const struct link *l)
+{
+	return atomic_load(l->hidden);
+}
+
+/* The thread that has the descriptor spins: then it asks the sockets that are hidden, until it sleeps, or another does. */
+static void attended(struct link *a, struct link *b)
+{
+	b->ops->attend(b, true);
+	CHECK(shows(a, b) && !hidden(b)); /* not in steady use yet */
+	use(a, b);
+	CHECK(hidden(b) && !shows(a, b));
+	send_one(a, b, 0);
+	CHECK(!is_readable(b, 0));
+	receive_one(b);
+	send_one(a, b, 0);
+	b->ops->attend(b, false);
+	CHECK(is_readable(b, 0) && !hidden(b)); /* with what came before */
+	receive_one(b);
+	use(a, b);
+	CHECK(shows(a, b) && !hidden(b));
+	b->ops->attend(b, true);
+	use(a, b);
+	CHECK(hidden(b));
+	send_one(a, b, 0);
+	b->ops->sleep(b, true, false);
+	CHECK(is_readable(b, 0) && !hidden(b));
+	receive_one(b);
+	use(a, b);
+	CHECK(shows(a, b)); /* that has ended attend() */
+}
+
 /* A socket that gives nothing any more is found by the epoll set alone. */
 static void quiet(struct link *a, struct link *b)
 {
@@ -226,6 +258,7 @@ int main(void)
 	a = open_here();
 	b = open_here();
 	paused_and_back(a, b);
+	attended(a, b);
 	quiet(a, b);
 	no_memory(a, b);
 	few(a, b);

@@ -79,8 +79,13 @@ struct dev_machine {
 	 * the link's descriptor (on), or looks by itself. look: make it readable once now, for what may
 	 * have come meanwhile. Default: nothing. */
 	void (*sleep)(struct dev_adapter *a, bool on, bool look);
-	/* The same for what fast() takes in, alone. Default: nothing, where fast() takes in nothing. */
-	void (*attend)(struct dev_adapter *a, bool on);
+	/* The same of the background thread, which spins, or is about to sleep (neither): it looks by fast() from here on
+	 * (rings), and by rounds while hides() says so (sockets). Returns false if there is nothing to look for so. Default:
+	 * false. */
+	bool (*attend)(struct dev_adapter *a, bool rings, bool sockets);
+	/* Returns true if the link's descriptor does not show all that comes, since the thread attends. Without dev.lock.
+	 * Default: false. */
+	bool (*hides)(struct dev_adapter *a);
 };
 
 /* An adapter kind. dev.lock is held in every slot, unless stated otherwise. */
@@ -256,8 +261,14 @@ static inline void dev_kind_default_sleep(struct dev_adapter *a, bool on, bool l
 {
 }
 
-static inline void dev_kind_default_attend(struct dev_adapter *a, bool on)
+static inline bool dev_kind_default_attend(struct dev_adapter *a, bool rings, bool sockets)
 {
+	return false;
+}
+
+static inline bool dev_kind_default_hides(struct dev_adapter *a)
+{
+	return false;
 }
 
 void dev_kind_default_drain(struct dev_adapter *a);
@@ -299,7 +310,8 @@ unsigned dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules
 	.coalesce_more = dev_kind_default_coalesce_more,                                           \
 	.acks_pending = dev_kind_default_acks_pending,                                             \
 	.acknowledge = dev_kind_default_acknowledge, .drain = dev_kind_default_drain,              \
-	.sleep = dev_kind_default_sleep, .attend = dev_kind_default_attend
+	.sleep = dev_kind_default_sleep, .attend = dev_kind_default_attend,                        \
+	.hides = dev_kind_default_hides
 
 #define DEV_DEFAULT_ROW                                                                            \
 	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \

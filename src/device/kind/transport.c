@@ -139,12 +139,22 @@ static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
 	l->ops->sleep(l, on, look);
 }
 
-static void attend(struct dev_adapter *a, bool on)
+static bool attend(struct dev_adapter *a, bool rings, bool sockets)
 {
 	struct shm_channel *c = dev_transport_of(a)->chan;
+	struct link *l = dev_transport_of(a)->link;
 
 	if (!shm_channel_is_none(c))
-		shm_channel_sleep(c, !on, false);
+		shm_channel_sleep(c, !rings, false);
+	l->ops->attend(l, sockets);
+	return !shm_channel_is_none(c) || l->hidden;
+}
+
+static bool hides(struct dev_adapter *a)
+{
+	struct link *l = dev_transport_of(a)->link;
+
+	return l->hidden && atomic_load_explicit(l->hidden, memory_order_relaxed);
 }
 
 DEV_OVERLAY(const struct dev_machine dev_transport_machine, DEV_DEFAULT_MACHINE,
@@ -163,7 +173,8 @@ DEV_OVERLAY(const struct dev_machine dev_transport_machine, DEV_DEFAULT_MACHINE,
 	.acknowledge = ibp_acknowledge,
 	.drain = drain,
 	.sleep = sleep_on_link,
-	.attend = attend);
+	.attend = attend,
+	.hides = hides);
 
 /* --- life --- */
 

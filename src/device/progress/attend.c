@@ -3,6 +3,7 @@
 
 #include "device/adapter.h"
 #include "device/process.h"
+#include "util/clock.h"
 
 /* Polls in a row, in units of dev_yielding.idle_polls, that a program makes which is about to drive. */
 #define POLLS_IN_A_ROW (int)(DEV_POLLS_TO_DRIVE * DEV_POLL_WEIGHT)
@@ -40,21 +41,23 @@ bool dev_attend_begin(void)
 
 	ut_lock(&dev_process_lock);
 	ut_list_each(a, &dev_process_adapters, node) {
-		a->driver.attended = is_driven(a) && look(a) >= 0 && dev_driver_attend(a, true);
+		a->driver.rings = is_driven(a) && look(a) >= 0;
+		a->driver.attended = is_driven(a) && dev_driver_attend(a, a->driver.rings, true);
 		a->driver.polls_then = polls_of(a);
-		any |= a->driver.attended;
+		any |= a->driver.attended && a->driver.rings;
 	}
 	ut_unlock(&dev_process_lock);
 	return any;
 }
 
-/* Writers wake this thread from here on; what came before that is taken in. */
-static int leave(struct dev_adapter *a)
+/* Writers wake this thread from here on, and so do sockets unless it goes on to ask them; what came before that is taken in. */
+static int leave(struct dev_adapter *a, bool sockets)
 {
 	int n;
 
-	a->driver.attended = false;
-	if (!dev_driver_attend(a, false))
+	a->driver.rings = false;
+	a->driver.attended = sockets;
+	if (!dev_driver_attend(a, false, sockets))
 		return 0;
 	ut_lock(&a->dev.lock);
 	n = dev_run(a, DEV_BY_THREAD);
@@ -69,10 +72,32 @@ int dev_attend_look(void)
 
 	ut_lock(&dev_process_lock);
 	ut_list_each(a, &dev_process_adapters, node)
-		if (a->driver.attended) {
+		if (a->driver.attended && a->driver.rings) {
 			n = look(a);
-			done += n < 0 ? leave(a) : n;
+			done += n < 0 ? leave(a, true) : n;
 		}
+	ut_unlock(&dev_process_lock);
+	return done;
+}
+
+/* A round that finds nothing is no wake-up without reason. */
+static int ask(struct dev_adapter *a)
+{
+	int n = dev_driver_serve(a, ut_now(), true);
+
+	a->driver.idle_wakes = 0;
+	return n;
+}
+
+int dev_attend_ask(void)
+{
+	struct dev_adapter *a;
+	int done = 0;
+
+	ut_lock(&dev_process_lock);
+	ut_list_each(a, &dev_process_adapters, node)
+		if (a->driver.attended && is_driven(a) && a->machine->hides(a))
+			done += ask(a);
 	ut_unlock(&dev_process_lock);
 	return done;
 }
@@ -94,6 +119,17 @@ bool dev_attend_is_beside(void)
 	return beside;
 }
 
+void dev_attend_leave_rings(void)
+{
+	struct dev_adapter *a;
+
+	ut_lock(&dev_process_lock);
+	ut_list_each(a, &dev_process_adapters, node)
+		if (a->driver.attended && a->driver.rings)
+			leave(a, true);
+	ut_unlock(&dev_process_lock);
+}
+
 void dev_attend_end(void)
 {
 	struct dev_adapter *a;
@@ -101,6 +137,6 @@ void dev_attend_end(void)
 	ut_lock(&dev_process_lock);
 	ut_list_each(a, &dev_process_adapters, node)
 		if (a->driver.attended)
-			leave(a);
+			leave(a, false);
 	ut_unlock(&dev_process_lock);
 }

@@ -57,7 +57,7 @@ void dev_driver_watch(struct dev_adapter *a, bool on) UT_NO_TSA
 	a->machine->sleep(a, on, on);
 }
 
-bool dev_driver_attend(struct dev_adapter *a, bool on)
+bool dev_driver_attend(struct dev_adapter *a, bool rings, bool sockets)
 {
 	struct dev_driver_state *o = &a->driver;
 	bool mine;
@@ -65,7 +65,7 @@ bool dev_driver_attend(struct dev_adapter *a, bool on)
 	ut_lock(&o->lock);
 	mine = atomic_load(&o->current) == DEV_DRIVER_THREAD && o->ep >= 0;
 	if (mine)
-		a->machine->attend(a, on);
+		mine = a->machine->attend(a, rings, sockets);
 	ut_unlock(&o->lock);
 	return mine;
 }
@@ -306,7 +306,7 @@ static void hand_back(struct dev_adapter *a, bool claimed) UT_RELEASE(a->dev.loc
 		eng_dev_run_pending(&a->dev);
 }
 
-void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
+int dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 {
 	struct dev_driver_state *o = &a->driver;
 	bool run, mine, claimed, yields;
@@ -330,16 +330,16 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	claimed = atomic_load(&o->current) == DEV_DRIVER_APP;
 	ut_unlock(&a->driver.lock);
 	if (!run)
-		return;
+		return 0;
 	/* The driver is in a round just now: to wait for it would cost both threads a wake-up per tick. */
 	if (!claimed)
 		ut_lock(&a->dev.lock);
 	else if (!ut_trylock_quick(&a->dev.lock))
-		return;
+		return 0;
 	if (claimed && is_at_it(o, now)) {
 		judge_poller(a, now, false);
 		hand_back(a, claimed);
-		return;
+		return 0;
 	}
 	before = a->dev.counters[ENG_C_rx_pkts];
 	polls = atomic_load_explicit(&a->yielding.idle_polls, memory_order_relaxed);
@@ -356,6 +356,7 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		o->idle_wakes = 0;
 	else if (++o->idle_wakes >= DEV_IDLE_WAKES)
 		rest(a, now);
+	return done;
 }
 
 uint64_t dev_driver_next(struct dev_adapter *a)

@@ -50,7 +50,8 @@
  *                               then looks for listed QPs (eng_dev_unlock).
  *   a message comes by shared   sleep(on) sets `on` in the process page, which a peer reads behind its last
  *   memory                      store (host/shm/ring.h).
- *   the thread spins            as before a sleep: attend(false) asks peers to wake it, then it makes a round (attend.h).
+ *   the thread spins            as before a sleep: attend(false) asks peers to wake it, and the descriptor shows all sockets
+ *                               again; then it makes a round (attend.h).
  *   an acknowledgement is       `delayed_ack.since`: the thread serves it at once when it takes the adapter
  *   deferred                    over, and an APP's tick does at the latest.
  *
@@ -110,7 +111,7 @@ struct dev_driver_state {
 	bool leader UT_GUARDED_BY(lock); /* a waiter watches the link */
 	_Atomic unsigned waiters;        /* written under lock */
 	unsigned idle_wakes;             /* the background thread's, */
-	bool attended;                   /* as attend.h has it; */
+	bool attended, rings;            /* as attend.h has it: at all, and its rings; */
 	int polls_then;                  /* and the idle polls when it last asked */
 	/* In the link's set, for a leader that sleeps on that set alone and waits for an event
 	 * (eng_chan_sleep); -1 before the first one. */
@@ -173,14 +174,15 @@ static inline void dev_driver_received(struct dev_driver_state *o, enum dev_by b
 		dev_driver_judge(o);
 }
 
-/* The background thread's turn with this adapter. dev_process_lock held. */
-void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable);
+/* The background thread's turn with this adapter. Returns the number of things done. dev_process_lock held. */
+int dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable);
 /* Returns when the background thread must look again by itself, UT_NEVER: when it is told. */
 uint64_t dev_driver_next(struct dev_adapter *a);
 
-/* on: the thread drives the adapter and looks at its rings, so that peers need not wake it. off: it is about to sleep, and
- * makes a round first. Returns false if it does not drive the adapter. No lock but dev_process_lock held. */
-bool dev_driver_attend(struct dev_adapter *a, bool on);
+/* The thread drives the adapter, and looks at its rings, and at the sockets that its descriptor does not show, so that they
+ * need not wake it. Neither: it is about to sleep, and makes a round first. Returns false if it does not drive the adapter, or
+ * there is nothing to look at. No lock but dev_process_lock held. */
+bool dev_driver_attend(struct dev_adapter *a, bool rings, bool sockets);
 
 /* The thread's epoll set reports the link, or does not. a->driver.lock held. */
 void dev_driver_watch(struct dev_adapter *a, bool on);

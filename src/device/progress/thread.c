@@ -54,7 +54,8 @@ struct dev_thread {
 	bool addresses_read; /* since rtnetlink is listened to */
 	struct ut_mutex lock;    /* timer */
 	_Atomic uint64_t armed;  /* when the timer fires; written under lock */
-	struct dev_spin spin;    /* the thread's own */
+	struct dev_spin spin;    /* the thread's own, */
+	bool attends;            /* as this: it has spun since it slept */
 };
 
 static struct ut_mutex start_lock = UT_MUTEX_INIT;
@@ -201,11 +202,14 @@ static bool look_at_rings(bool any)
 static int spin(struct dev_thread *t, struct epoll_event *ev)
 {
 	uint64_t now = ut_now(), end = now + SPIN_ROUND_NS;
-	bool rings = dev_attend_begin(), beside;
+	bool rings = dev_attend_begin(), beside, found;
 	int n;
 
+	t->attends = true;
 	do {
-		if (look_at_rings(rings))
+		found = dev_attend_ask() > 0;
+		found |= look_at_rings(rings && !found);
+		if (found)
 			dev_spin_found(&t->spin, now);
 		n = epoll_wait(t->ep, ev, EVENTS_MAX, 0);
 		now = ut_now();
@@ -213,7 +217,7 @@ static int spin(struct dev_thread *t, struct epoll_event *ev)
 	} while (!n && !beside && !has_to_stop(t) && dev_spin_goes_on(&t->spin, now) && now < end);
 	if (beside)
 		dev_spin_refuse(&t->spin);
-	dev_attend_end();
+	dev_attend_leave_rings();
 	if (is_link(ev, n))
 		dev_spin_found(&t->spin, now);
 	return n;
@@ -226,6 +230,9 @@ static int await(struct dev_thread *t, struct epoll_event *ev)
 
 	if (dev_spin_is_on(&t->spin, before))
 		return spin(t, ev);
+	if (t->attends)
+		dev_attend_end();
+	t->attends = false;
 	n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
 	if (is_link(ev, n))
 		dev_spin_woken(&t->spin, before, ut_now());

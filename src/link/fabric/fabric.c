@@ -236,6 +236,7 @@ static const struct link_ops ops = {
 	.count = count,
 	.fd = descriptor,
 	.sleep = sleeps,
+	.attend = link_default_attend,
 	.forked = link_default_forked,
 	.close = close_link,
 };

@@ -200,6 +200,14 @@ static void local_sleep(struct link *l, bool on, bool look)
 	shm_channel_sleep(of(l)->chan, on, look);
 }
 
+/* The channel is the owner's to attend to. */
+static void local_attend(struct link *l, bool on)
+{
+	struct link *lower = of(l)->lower;
+
+	lower->ops->attend(lower, on);
+}
+
 static void local_forked(struct link *l)
 {
 	struct link *lower = of(l)->lower;
@@ -304,6 +312,7 @@ static const struct link_ops ops = {
 	.count = link_default_count,
 	.fd = local_fd,
 	.sleep = local_sleep,
+	.attend = local_attend,
 	.forked = local_forked,
 	.close = local_close,
 };

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#define ERR_LOOKS 64u
+
 static int find_errno(struct msghdr *h)
 {
 	struct sock_extended_err e;
@@ -51,6 +53,12 @@ static int read_report(struct udp_port *p, struct link_err *ret)
 	return 0;
 }
 
+/* A thread that attends asks in each round; one that polls asks seldom by itself. */
+static bool is_due(struct udp_link *u)
+{
+	return !atomic_load_explicit(&u->sleeping, memory_order_relaxed) || ++u->err_looks % ERR_LOOKS == 0;
+}
+
 /* The epoll set does not show paused sockets. Those of them that receive report an error to the next receive. */
 static void look_at_paused(struct udp_link *u)
 {
@@ -64,7 +72,7 @@ int udp_error(struct link *l, struct link_err *ret)
 	struct udp_link *u = udp_of(l);
 	struct udp_port *p;
 
-	if (ut_list_empty(&u->errors) && atomic_load_explicit(&u->n_paused, memory_order_relaxed))
+	if (ut_list_empty(&u->errors) && atomic_load_explicit(&u->n_paused, memory_order_relaxed) && is_due(u))
 		look_at_paused(u);
 	while ((p = ut_list_first(&u->errors, struct udp_port, err_node))) {
 		if (read_report(p, ret))

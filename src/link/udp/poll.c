@@ -50,7 +50,7 @@ static void run_timers(struct host *h, struct host_port *at, uint32_t events)
 
 	u->timer_at = UT_NEVER;
 	ut_lock(&u->pausing);
-	if (u->resume_failed && !u->app_polls)
+	if (u->resume_failed && !u->polls)
 		resume_all(u);
 	ut_unlock(&u->pausing);
 	udp_each_local(lo, u) {
@@ -109,7 +109,7 @@ void udp_pause(struct udp_link *u, struct udp_port *p)
 	if (atomic_load_explicit(&p->paused, memory_order_relaxed))
 		return;
 	ut_lock(&u->pausing);
-	if (u->app_polls && epoll_ctl(u->host.epfd, EPOLL_CTL_DEL, p->at.fd, NULL) == 0) {
+	if (u->polls && epoll_ctl(u->host.epfd, EPOLL_CTL_DEL, p->at.fd, NULL) == 0) {
 		ut_list_add_tail(&u->paused, &p->paused_node);
 		atomic_store_explicit(&p->paused, true, memory_order_relaxed);
 		atomic_fetch_add_explicit(&u->n_paused, 1, memory_order_relaxed);
@@ -142,18 +142,28 @@ static void set_timer(struct udp_link *u, uint64_t at)
 }
 
 /* The descriptor shows what has come to a socket that returns: the set is level-triggered. */
+static void let_pause(struct udp_link *u, bool polls)
+{
+	ut_lock(&u->pausing);
+	u->polls = polls;
+	if (!polls)
+		resume_all(u);
+	if (u->resume_failed)
+		set_timer(u, ut_now() + RESUME_AGAIN);
+	ut_unlock(&u->pausing);
+}
+
 void udp_sleep(struct link *l, bool on, bool look)
 {
 	struct udp_link *u = udp_of(l);
 
 	atomic_store_explicit(&u->sleeping, on, memory_order_relaxed);
-	ut_lock(&u->pausing);
-	u->app_polls = !on;
-	if (on)
-		resume_all(u);
-	if (u->resume_failed)
-		set_timer(u, ut_now() + RESUME_AGAIN);
-	ut_unlock(&u->pausing);
+	let_pause(u, !on);
+}
+
+void udp_attend(struct link *l, bool on)
+{
+	let_pause(udp_of(l), on);
 }
 
 /* Setting a timer makes it unreadable until it fires anew. */

@@ -5,8 +5,8 @@
  * on which a thread without anything to do sleeps.
  *
  * The kernel tells the epoll sets of each datagram that comes to a socket or has left it, which is a tenth of an 8-byte Send.
- * While an application thread polls (link_ops.sleep), no thread waits for that, so sockets in steady use are paused: they
- * leave the epoll set. A paused socket is in the poll set, or one that only sends, whose reports of errors udp_error()
+ * While an application thread polls (link_ops.sleep), or the background thread spins (link_ops.attend), no thread waits for
+ * that, so sockets in steady use are paused: they leave the epoll set. A paused socket is in the poll set, or one that only sends, whose reports of errors udp_error()
  * looks for. Before a thread sleeps all return, and one that leaves the poll set does.
  */
 #ifndef LINK_UDP_POLL_H
@@ -28,7 +28,7 @@ static inline void udp_poll_add(struct udp_link *u, struct udp_port *p)
 	if (ut_list_empty(&p->polled_node))
 		ut_list_add_tail(&u->polled, &p->polled_node);
 }
-/* Takes the socket out of the epoll set, if an application thread polls. */
+/* Takes the socket out of the epoll set, if a thread polls. */
 void udp_pause(struct udp_link *u, struct udp_port *p);
 /* The socket gave or took datagrams. */
 static inline void udp_used(struct udp_link *u, struct udp_port *p)
@@ -40,6 +40,8 @@ static inline void udp_used(struct udp_link *u, struct udp_port *p)
 bool udp_resume(struct udp_link *u, struct udp_port *p);
 /* link_ops.sleep */
 void udp_sleep(struct link *l, bool on, bool look);
+/* link_ops.attend */
+void udp_attend(struct link *l, bool on);
 /* The socket has reports of errors. */
 void udp_port_error(struct udp_link *u, struct udp_port *p);
 void udp_port_init(struct udp_port *p, enum udp_kind kind, int fd);

@@ -131,7 +131,7 @@ struct udp_link {
 	struct udp_port timer;
 	uint64_t timer_at;
 	struct ut_stage stage;
-	unsigned rx_slot, empties, calls, streak;
+	unsigned rx_slot, empties, calls, streak, err_looks;
 	uint64_t looked; /* when the sockets were looked at, while messages came by shared memory */
 	_Atomic bool sleeping; /* a thread sleeps on the descriptor: recv() is called because that was readable */
 	struct udp_carry carry;
@@ -139,7 +139,7 @@ struct udp_link {
 	struct ut_list groups, polled, errors;
 	struct ut_mutex pausing; /* a leaf */
 	struct ut_list paused UT_GUARDED_BY(pausing);
-	bool app_polls UT_GUARDED_BY(pausing); /* a thread calls recv(), and none sleeps on the descriptor */
+	bool polls UT_GUARDED_BY(pausing); /* a thread calls recv(), and none sleeps on the descriptor */
 	bool resume_failed UT_GUARDED_BY(pausing); /* for want of memory: the timer tries again */
 	_Atomic unsigned n_paused;
 	struct udp_sender senders[UDP_SENDERS];

@@ -107,6 +107,7 @@ static const struct link_ops udp_ops = {
 	.count = link_default_count,
 	.fd = udp_fd,
 	.sleep = udp_sleep,
+	.attend = udp_attend,
 	.forked = udp_forked,
 	.close = udp_close,
 };
@@ -142,6 +143,7 @@ int udp_open(uint16_t port, struct link **ret)
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
+	u->base.hidden = &u->n_paused;
 	u->base.port = port;
 	u->stage = (struct ut_stage)UT_STAGE_INIT;
 	udp_port_init(&u->timer, UDP_TIMER, -1);
