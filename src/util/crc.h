@@ -38,6 +38,12 @@ static inline uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, 
 	return ~ut_crc_ops->crc32c_copy(~crc, to, from, len);
 }
 
+/* Returns true if the caller may as well copy, and then compute the CRC of the copy together with what lies around it. */
+static inline bool ut_crc_copies_first(void)
+{
+	return ut_crc_ops->copies_first;
+}
+
 /* CRC-32 of a || b in one pass: for the ICRC, of a pseudo header and then the packet. */
 static inline uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen)
 {

@@ -190,6 +190,6 @@ FOLD_TARGET static uint32_t multiply_clmul(const struct crc_poly *poly, crc_slic
 	       t[0][v >> 24 & 255];
 }
 
-#define FOLD_OPS { crc32_folded, crc32c_folded, crc32_two_folded, crc32_or_folded, \
-		   crc32_copied, crc32c_copied, multiply_clmul }
+#define FOLD_OPS(copies_first) { crc32_folded, crc32c_folded, crc32_two_folded, crc32_or_folded, \
+				 crc32_copied, crc32c_copied, multiply_clmul, copies_first }
 #endif

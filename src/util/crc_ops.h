@@ -3,6 +3,7 @@
 #ifndef UT_CRC_OPS_H
 #define UT_CRC_OPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct crc_ops {
 	uint32_t (*crc32_copy)(uint32_t state, uint8_t *to, const uint8_t *p, size_t len);
 	uint32_t (*crc32c_copy)(uint32_t state, uint8_t *to, const uint8_t *p, size_t len);
 	uint32_t (*mul)(const struct crc_poly *poly, crc_slices t, uint32_t a, uint32_t b);
+	bool copies_first; /* then reads the copy: crc32_copy() and crc32c_copy() */
 };
 
 #endif

@@ -72,5 +72,5 @@ FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t
 	return fold_rest(poly, join_lanes(poly, lane + 4), to, len);
 }
 
-const struct crc_ops crc_pclmul_ops = FOLD_OPS;
+const struct crc_ops crc_pclmul_ops = FOLD_OPS(false);
 #endif

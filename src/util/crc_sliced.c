@@ -75,7 +75,7 @@ static uint32_t crc32c_copied_sliced(uint32_t state, uint8_t *to, const uint8_t 
 
 const struct crc_ops crc_sliced_ops = {
 	crc32_sliced, crc32c_sliced, crc32_two_sliced, crc32_or_sliced, crc32_copied_sliced,
-	crc32c_copied_sliced, multiply_portable
+	crc32c_copied_sliced, multiply_portable, true
 };
 
 static void fill_slices(crc_slices t, uint32_t poly)

@@ -95,5 +95,5 @@ FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t
 	return fold_rest(poly, join_pair(poly, join_pairs(poly, pair)), to, len);
 }
 
-const struct crc_ops crc_vpclmul_two_ops = FOLD_OPS;
+const struct crc_ops crc_vpclmul_two_ops = FOLD_OPS(false);
 #endif

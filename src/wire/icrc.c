@@ -174,13 +174,21 @@ uint32_t wire_icrc_again(const struct wire_icrc_flow *flow, struct wire_icrc_mem
 	return ut_crc32(crc, few, len);
 }
 
-void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
-		    bool df, uint8_t *ib, size_t hdr, const void *payload, size_t n, size_t pad)
+void wire_icrc_copy(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport, uint16_t dport,
+		    uint16_t id, uint8_t *ib, size_t hdr, const void *payload, size_t n, size_t pad)
 {
 	uint8_t head[sizeof(flow->head) + WIRE_BTH_LEN], *at = ib + hdr;
-	size_t m = rebuild(head, flow, sport, dport, id, df, ib, hdr + n + pad);
-	uint32_t crc = ut_crc32_two(head, m, ib + WIRE_BTH_LEN, hdr - WIRE_BTH_LEN);
+	size_t len = hdr + n + pad, m;
+	uint32_t crc;
 
+	if (ut_crc_copies_first()) {
+		memmove(at, payload, n); /* memcpy() becomes string instructions, slow when unaligned */
+		memset(at + n, 0, pad);
+		wire_put_icrc(ib + len, wire_icrc_again(flow, memo, sport, dport, id, ib, len));
+		return;
+	}
+	m = rebuild(head, flow, sport, dport, id, true, ib, len);
+	crc = ut_crc32_two(head, m, ib + WIRE_BTH_LEN, hdr - WIRE_BTH_LEN);
 	crc = ut_crc32_copy(crc, at, payload, n);
 	memset(at + n, 0, pad);
 	wire_put_icrc(at + n + pad, ut_crc32(crc, at + n, pad));

@@ -59,10 +59,10 @@ uint32_t wire_icrc_again(const struct wire_icrc_flow *flow, struct wire_icrc_mem
 void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
 		    bool df, uint8_t *ib, size_t len);
 
-/* The same, and copies n bytes of payload behind the hdr bytes of headers at ib, reading each byte of
+/* The same with DF, and with a memo; copies n bytes of payload behind the hdr bytes of headers at ib, reading each byte of
  * it once, and writes pad bytes of zeros behind it. */
-void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
-		    bool df, uint8_t *ib, size_t hdr, const void *payload, size_t n, size_t pad);
+void wire_icrc_copy(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport, uint16_t dport,
+		    uint16_t id, uint8_t *ib, size_t hdr, const void *payload, size_t n, size_t pad);
 
 /*
  * len counts the ICRC. Returns 0 if it matches, else WIRE_DROP_ICRC.

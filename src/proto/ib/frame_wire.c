@@ -326,8 +326,8 @@ static void copy_packet(const struct ibp_port *port, struct ibp_train *t, uint16
 	uint8_t *at = t->stage.base + (size_t)i * t->seg;
 
 	memcpy(at, v[0].iov_base, v[0].iov_len);
-	wire_icrc_copy(&t->path.icrc, sport, port->link->port, (uint16_t)i, true, at, v[0].iov_len,
-		       v[1].iov_base, v[1].iov_len, v[2].iov_len - 4);
+	wire_icrc_copy(&t->path.icrc, &t->memo[1], sport, port->link->port, (uint16_t)i, at, v[0].iov_len, v[1].iov_base,
+		       v[1].iov_len, v[2].iov_len - 4);
 }
 
 /* By plain loads, any number of pieces. Returns how many pieces were present. */
