@@ -142,11 +142,11 @@ static inline uint8_t *eng_sge_at(struct eng_pd *pd, const struct ibv_sge *sge, 
 static inline int eng_sge_iov(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
 			      bool write, struct iovec *iov, int max)
 {
-	uint8_t *at = n == 1 && !off && len && max ? eng_sge_at(pd, sge, len, write) : NULL;
+	uint8_t *at = n == 1 && len && max ? eng_sge_at(pd, sge, off + len, write) : NULL;
 
 	if (!at)
 		return eng_sge_pieces(pd, sge, n, off, len, write, iov, max);
-	*iov = (struct iovec){ at, len };
+	*iov = (struct iovec){ at + off, len };
 	return 1;
 }
 

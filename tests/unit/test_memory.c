@@ -60,6 +60,16 @@ static void bounds(struct fake *f)
 	CHECK(eng_sge_iov(f->pd, sge, 3, 8, 24, true, iov, 4) == 2);
 	CHECK((uintptr_t)iov[0].iov_base == 0x10008 && iov[0].iov_len == 8 && iov[1].iov_len == 16);
 	CHECK(eng_sge_iov(f->pd, sge, 3, 8, 25, true, iov, 4) == -ENG_V_LOC_BOUNDS);
+	/* One entry alone: bytes that are not named may lie anywhere. */
+	CHECK(eng_sge_iov(f->pd, &sge[1], 1, 4, 12, true, iov, 1) == 1);
+	CHECK((uintptr_t)iov[0].iov_base == 0x10004 && iov[0].iov_len == 12);
+	CHECK(eng_sge_iov(f->pd, &sge[1], 1, 4, 13, true, iov, 1) == -ENG_V_LOC_BOUNDS);
+	CHECK(eng_sge_iov(f->pd, &sge[2], 1, 4, 12, true, iov, 1) == 1);
+	CHECK(eng_sge_iov(f->pd, &sge[2], 1, 16, 1, true, iov, 1) == -ENG_V_LOC_BOUNDS);
+	struct ibv_sge before = { 0x4fff0, 32, mr->key };
+
+	CHECK(eng_sge_iov(f->pd, &before, 1, 16, 16, true, iov, 1) == 1 && (uintptr_t)iov[0].iov_base == 0x10000);
+	CHECK(eng_sge_iov(f->pd, &before, 1, 15, 16, true, iov, 1) == -ENG_V_LOC_BOUNDS);
 	uint32_t old = mr->key;
 
 	CHECK(eng_mr_rereg(mr, 0, NULL, 0, 0, 0) == -EINVAL && eng_mr_rereg(mr, 64, NULL, 0, 0, 0) == -EOPNOTSUPP);

@@ -277,6 +277,29 @@ static void put_named(struct ibp_port *port, const struct wire_ib_packet *p, int
 	port->sent++;
 }
 
+void ibp_train_add_alike(struct ibp_qp *q, uint32_t psn, bool ack_req, const struct iovec *payload)
+{
+	struct ibp_port *port = q->port;
+	struct ibp_train *t = &port->train;
+	struct iovec *v = &t->iov[t->n_iov];
+	size_t hdr = t->iov[t->iov_at[t->n - 1]].iov_len;
+
+	memcpy(t->head[t->n], t->head[t->n - 1], hdr);
+	wire_set_BTH_psn(t->head[t->n], psn);
+	wire_set_BTH_ack_req(t->head[t->n], ack_req);
+	v[0] = (struct iovec){ t->head[t->n], hdr };
+	v[1] = *payload;
+	v[2] = (struct iovec){ (void *)zeros, 4 };
+	add_span(t, payload);
+	t->of[t->n] = q;
+	t->psn[t->n] = psn;
+	t->iov_at[t->n++] = t->n_iov;
+	t->n_iov += 3;
+	t->len += t->seg;
+	port->sent++;
+	ibp_show_sent(q, (uint32_t)payload->iov_len, IBP_BY_WIRE);
+}
+
 /*
  * Small messages are read at once, which in a thread of the application needs the kernel only for
  * pages that were not touched lately; then no fault is possible later. For long ones, whatever

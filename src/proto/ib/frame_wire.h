@@ -77,6 +77,9 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q);
 /* Returns the place for a request of `size` bytes, with at most 512 of payload, that can be put together in the stage at
  * once, alone or behind others that were; or NULL. Nothing but ibp_train_add() may follow. */
 uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size);
+/* Adds a packet like the last one of the train, which is a middle packet of a request, but for these; payload: application
+ * memory. The train has room. */
+void ibp_train_add_alike(struct ibp_qp *q, uint32_t psn, bool ack_req, const struct iovec *payload);
 /* Adds pad and ICRC to a packet that is complete up to its pad. */
 void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad);
 /* Puts an acknowledgement in front of the train, which must be empty. Returns false if another train must leave first. */

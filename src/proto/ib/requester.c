@@ -291,13 +291,34 @@ static bool ack_first(struct ibp_qp *q, const struct eng_swqe *w)
 	return ibp_resp_ack_first(q) && r->psn_send == psn && eng_qp_state(q->qp) == before;
 }
 
+/* The middle packets behind one that is in the train: all that send_packet() would find out again is as it was. */
+static void fill_train(struct ibp_qp *q, struct eng_swqe *w, uint32_t packets)
+{
+	struct ibp_req *r = &q->conn.req;
+	struct iovec v;
+
+	while (q->send.pkt + 1 < packets && ibp_train_has_room(q->port, q) && may_send(q, w, 1) &&
+	       eng_sge_iov(q->qp->pd, w->sge, w->num_sge, (uint64_t)q->send.pkt * r->mtu, r->mtu, false, &v, 1) == 1) {
+		ibp_train_add_alike(q, r->psn_send, want_ack(q, false), &v);
+		advance(q, w, 1, packets);
+	}
+}
+
+static bool may_fill(const struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->conn.req;
+
+	return r->framing == &ibp_frame_wire && !q->port->train.ready && q->cls == WIRE_CLASS_RC &&
+	       !ibp_req_is(r, IBP_REQ_PLAIN) && !q->conn.resp.ack_due;
+}
+
 static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ibp_req *r = &q->conn.req;
 	uint32_t packets = packets_of(q, w), psns = 1;
 	struct wire_ib_packet p;
 	struct iovec *iov;
-	bool user;
+	bool user, middle;
 	int max, n;
 
 	if (w->opcode == IBV_WR_RDMA_READ)
@@ -329,7 +350,10 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		halt(q, w, ENG_V_LOC_FAULT);
 		return STEP_STOP;
 	}
+	middle = user && n == 1 && q->send.pkt && q->send.pkt + 1 < packets && may_fill(q);
 	advance(q, w, psns, packets);
+	if (middle)
+		fill_train(q, w, packets);
 	return STEP_SENT;
 }
 
