@@ -16,6 +16,7 @@
  */
 #include "link/tcp/bytes.h"
 
+#include "link/tcp/mute.h"
 #include "link/tcp/poll.h"
 #include "link/tcp/silence.h"
 #include "link/tcp/sock.h"
@@ -244,8 +245,10 @@ int tcp_read_stream(struct tcp_stream *s)
 			break;
 		}
 		sum += (size_t)n;
-		if (s->state == TCP_S_OPEN && !s->base.seldom)
+		if (s->state == TCP_S_OPEN && !s->base.seldom) {
 			tcp_poll_add(s);
+			tcp_used(s);
+		}
 	}
 	if (s->state == TCP_S_OPEN)
 		tcp_watch_stream(s);

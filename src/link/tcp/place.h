@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The structures of link/tcp: a place, its streams and listeners. All of it runs under the progress
- * lock of the adapter that owns the place, but for `sleeping`, which tcp_sleep() sets from any thread.
+ * lock of the adapter that owns the place, but for what tcp_sleep() sets from any thread: `sleeping`, an atomic, and
+ * which streams are muted (mute.h), under the lock `muting`.
  */
 #ifndef LINK_TCP_PLACE_H
 #define LINK_TCP_PLACE_H
 
 #include "link/stream.h"
 #include "util/list.h"
+#include "util/lock.h"
 
 #include <stdatomic.h>
 
@@ -21,7 +23,7 @@ enum tcp_state {
 };
 
 /* The first member of every object that an epoll event points at. */
-enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER };
+enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER, TCP_K_AGAIN };
 
 struct tcp_stream {
 	enum tcp_kind kind;
@@ -37,6 +39,9 @@ struct tcp_stream {
 	int error;         /* to be told by closed() */
 	uint32_t mask;     /* epoll events asked for; 0 = not in the set */
 	uint16_t polled;   /* empty reads until it leaves the poll set */
+	uint8_t reads;     /* that found something, until it is muted */
+	_Atomic bool muted; /* out of the set although `mask` is not 0; written under tcp_place.muting */
+	struct ut_list muted_node; /* place->muted */
 	bool paused;
 	bool blocked;      /* a send was refused or cut: writable() is due */
 	bool news;         /* connected() or closed() with `error` is due */
@@ -80,6 +85,11 @@ struct tcp_place {
 	/* The bytes shown of [peek_at, peek_end) are still in the socket, see bytes.c. */
 	size_t peek_at, peek_end;
 	_Atomic bool sleeping; /* a thread sleeps on the descriptor */
+	struct ut_mutex muting; /* a leaf */
+	struct ut_list muted UT_GUARDED_BY(muting);
+	bool app_polls UT_GUARDED_BY(muting); /* a thread calls poll(), and none sleeps on the descriptor */
+	int again_fd UT_GUARDED_BY(muting); /* the timer that tries again, once a stream was muted; else -1 */
+	enum tcp_kind again; /* its events point at this */
 };
 
 static inline struct tcp_place *tcp_of(struct link_streams *p)

@@ -10,6 +10,7 @@
 
 #include "link/tcp/listen.h"
 #include "link/tcp/bytes.h"
+#include "link/tcp/mute.h"
 #include "link/tcp/silence.h"
 #include "link/tcp/stream.h"
 #include "util/alloc.h"
@@ -68,11 +69,14 @@ static void cannot_watch(struct tcp_stream *s, int error)
 void tcp_watch_stream(struct tcp_stream *s)
 {
 	struct epoll_event e = { .events = wanted(s), .data.ptr = s };
-	int op = !e.events ? EPOLL_CTL_DEL : s->mask ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-	int keep = errno;
+	int keep = errno, op;
 
 	if (e.events == s->mask)
 		return;
+	tcp_mute_end(s);
+	if (e.events == s->mask)
+		return;
+	op = !e.events ? EPOLL_CTL_DEL : s->mask ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 	if (op == EPOLL_CTL_ADD && ut_fault())
 		cannot_watch(s, ENOMEM);
 	else if (epoll_ctl(tcp_place_of(s)->epfd, op, s->fd, &e) < 0)
@@ -115,6 +119,7 @@ void tcp_poll_remove(struct tcp_stream *s)
 {
 	if (ut_list_empty(&s->polled_node))
 		return;
+	tcp_unmute(s);
 	ut_list_del(&s->polled_node);
 	tcp_place_of(s)->n_polled--;
 }
@@ -158,6 +163,14 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	return done;
 }
 
+/* For a while the epoll set alone is asked. */
+static void look_only(struct tcp_place *p)
+{
+	if (!p->look_only)
+		tcp_unmute_all(p);
+	p->look_only = LOOK_ONLY;
+}
+
 static int event_of(struct tcp_place *p, const struct epoll_event *e)
 {
 	enum tcp_kind *kind = e->data.ptr;
@@ -170,12 +183,16 @@ static int event_of(struct tcp_place *p, const struct epoll_event *e)
 
 		return w->ready(w, p->now);
 	}
+	if (*kind == TCP_K_AGAIN) {
+		tcp_mute_again(p);
+		return 0;
+	}
 	if (*kind == TCP_K_LISTENER) {
-		p->look_only = LOOK_ONLY;
+		look_only(p);
 		return tcp_accept((struct tcp_listener *)kind);
 	}
 	if (ut_list_empty(&s->polled_node) && !s->base.seldom)
-		p->look_only = LOOK_ONLY;
+		look_only(p);
 	return stream_event(s, e->events);
 }
 
@@ -336,12 +353,6 @@ bool tcp_is_quiet(struct link_streams *l)
 
 	return ut_list_empty(&p->todo) && ut_list_empty(&p->over) && ut_list_empty(&p->polled) &&
 	       !p->look_only;
-}
-
-void tcp_sleep(struct link_streams *l, bool on, bool look)
-{
-	(void)look; /* every event shows at the descriptor */
-	atomic_store(&tcp_of(l)->sleeping, on);
 }
 
 int tcp_fd(struct link_streams *l)

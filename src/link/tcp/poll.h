@@ -8,7 +8,6 @@
 /* link_streams_ops. */
 int tcp_poll(struct link_streams *l, uint64_t now);
 bool tcp_is_quiet(struct link_streams *l);
-void tcp_sleep(struct link_streams *l, bool on, bool look);
 uint64_t tcp_deadline(struct link_streams *l);
 int tcp_fd(struct link_streams *l);
 int tcp_watch(struct link_streams *l, struct link_watch *w);

@@ -11,6 +11,7 @@
 #include "link/tcp/stream.h"
 
 #include "link/tcp/listen.h"
+#include "link/tcp/mute.h"
 #include "link/tcp/poll.h"
 #include "link/tcp/sock.h"
 #include "util/alloc.h"
@@ -43,6 +44,7 @@ int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp
 	s->fd = fd;
 	s->base.place = &p->base;
 	ut_list_init(&s->polled_node);
+	ut_list_init(&s->muted_node);
 	ut_list_init(&s->todo_node);
 	ut_list_init(&s->idle_node);
 	ut_list_init(&s->flight_node);
@@ -220,6 +222,7 @@ static void die(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
+	tcp_mute_end(s);
 	if (s->mask)
 		tcp_unwatch_fd(p, s->fd);
 	s->mask = 0;

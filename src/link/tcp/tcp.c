@@ -2,6 +2,7 @@
 #include "link/tcp/tcp.h"
 
 #include "link/tcp/listen.h"
+#include "link/tcp/mute.h"
 #include "link/tcp/poll.h"
 #include "link/tcp/bytes.h"
 #include "link/tcp/sock.h"
@@ -60,6 +61,7 @@ static void fini(struct link_streams *l)
 	leave(l);
 	tcp_drain_expired(p, true);
 	tcp_reap(p);
+	tcp_mute_fini(p);
 	ut_close_fd(&p->epfd);
 	ut_stage_fini(&p->stage);
 	free(p);
@@ -77,6 +79,7 @@ static void forget(struct link_streams *l)
 			ut_close_fd(&s->fd);
 	ut_list_each(n, &p->listeners, node)
 		ut_close_fd(&n->fd);
+	tcp_mute_fini(p);
 	ut_close_fd(&p->epfd);
 	/* Its pages were not inherited (MADV_DONTFORK), its descriptor was. */
 	ut_close_fd(&p->stage.fd);
@@ -135,10 +138,12 @@ int tcp_open(uint32_t ifindex, struct link_streams **ret)
 	p->base.rx_stage = &p->stage;
 	p->ifindex = ifindex;
 	init_lists(p);
+	tcp_mute_init(p);
 	atomic_init(&p->sleeping, true);
 	p->epfd = ut_fault() ? -ENFILE : (int)UT_SYS(SYS_epoll_create1, EPOLL_CLOEXEC);
 	r = p->epfd < 0 ? p->epfd : ut_stage_init(&p->stage, TCP_STAGE_BYTES);
 	if (r < 0) {
+		tcp_mute_fini(p);
 		ut_close_fd(&p->epfd);
 		free(p);
 		return r;

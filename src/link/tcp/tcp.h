@@ -5,7 +5,7 @@
  * descriptor with all its sockets; those that were busy lately are read directly before epoll is asked.
  *
  * Who writes what: a place and its streams belong to the adapter that opened it and run under its
- * progress lock; only the flag `sleeping` is written by any thread. A received byte is written once by
+ * progress lock; only the flag `sleeping`, and which streams are muted, are written by any thread. A received byte is written once by
  * the kernel, into the receive stage, and moves only when another stream needs the stage (rx.c).
  *
  * In which order: one poll() runs what is due without an event (todo), reads the streams of the poll
@@ -14,7 +14,8 @@
  *
  * Why no wake-up is lost: the set is level-triggered. A thread that sleeps on the place's descriptor
  * is woken by any socket with bytes, room or an end that is still unread, whatever was read out of turn
- * before; and what is due without a socket makes deadline() return 0. A stream that nothing is wanted
+ * before; streams that were out of the set for a while (mute.h) are back by then; and what is due without a socket makes
+ * deadline() return 0. A stream that nothing is wanted
  * of (paused, without a user, at its end) is out of the set, so the descriptor is silent when poll() has
  * nothing to do.
  *
