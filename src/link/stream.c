@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/stream.h"
 
-#include <errno.h>
-
 bool link_streams_no_local(struct link_stream *s, bool active)
 {
 	(void)s;
@@ -26,10 +24,4 @@ void link_streams_no_commit(struct link_stream *s, size_t len)
 {
 	(void)s;
 	(void)len;
-}
-
-int link_streams_no_peek(struct link_streams *p)
-{
-	(void)p;
-	return -EAGAIN;
 }

@@ -190,11 +190,11 @@ struct link_streams_ops {
 	/* Calls users for all events, bounded work per call. Returns the number of events. */
 	int (*poll)(struct link_streams *p, uint64_t now);
 	/*
-	 * A part of poll(): the events that no system call is needed to find, with the time of the
-	 * last poll(). Returns the number of events, or -EAGAIN if only a whole poll() can tell.
-	 * Default: -EAGAIN.
+	 * A part of poll(), for an owner that polls: the bytes of streams that had some lately, by the way
+	 * that needs the least, with the time of the last poll(). Returns the number of events, or -EAGAIN
+	 * if only a whole poll() can tell, as when more is due behind the last call.
 	 */
-	int (*peek_shm)(struct link_streams *p);
+	int (*peek)(struct link_streams *p);
 	/* Returns true if nothing is due and no stream is read out of its turn: every event shows
 	 * at the descriptor. Default: false. */
 	bool (*is_quiet)(struct link_streams *p);
@@ -235,6 +235,7 @@ struct link_streams {
 	bool rare;  /* the owner polls other things besides: the descriptor is asked in some calls
                      * only */
 	bool found; /* one of those had an event in this round, so the owner does not sleep yet */
+	bool asked; /* the place's: the last peek() has made system calls */
 };
 
 /* The defaults. */
@@ -242,6 +243,5 @@ bool link_streams_no_local(struct link_stream *s, bool active);
 void link_streams_no_hurry(struct link_stream *s);
 uint8_t *link_streams_no_reserve(struct link_stream *s, size_t len);
 void link_streams_no_commit(struct link_stream *s, size_t len);
-int link_streams_no_peek(struct link_streams *p);
 
 #endif

@@ -232,12 +232,18 @@ static void low_nothing(struct link_streams *p)
 	(void)p;
 }
 
+static int no_peek(struct link_streams *p)
+{
+	(void)p;
+	return -EAGAIN;
+}
+
 static const struct link_streams_ops lower_ops = {
 	.bind = low_bind, .listen = low_listen, .unbind = low_unbind, .connect = low_connect, .adopt = low_adopt,
 	.send = low_send, .room = low_room, .local = link_streams_no_local, .hurry = link_streams_no_hurry,
 	.reserve = link_streams_no_reserve, .commit = link_streams_no_commit, .mss = low_mss, .drained = low_drained,
 	.take = low_take, .pause = low_pause, .shutdown = low_shutdown, .close = low_close, .read = low_read,
-	.poll = low_poll, .peek_shm = link_streams_no_peek, .is_quiet = low_is_quiet, .sleep = low_sleep,
+	.poll = low_poll, .peek = no_peek, .is_quiet = low_is_quiet, .sleep = low_sleep,
 	.deadline = low_deadline, .fd = low_fd, .watch = low_watch, .unwatch = low_unwatch, .leave = low_nothing,
 	.forget = low_nothing, .fini = low_nothing,
 };
@@ -773,7 +779,7 @@ static void op_peek(struct user_stream *u)
 
 	(void)u;
 	for (unsigned i = 0; i < n; i++)
-		place->ops->peek_shm(place);
+		place->ops->peek(place);
 	place->ops->is_quiet(place);
 }
 

@@ -530,9 +530,15 @@ static void no_end(struct link_streams *p)
 	(void)p;
 }
 
+static int no_peek(struct link_streams *p)
+{
+	(void)p;
+	return -EAGAIN;
+}
+
 static const struct link_streams_ops ops = {
 	.local = link_streams_no_local, .hurry = link_streams_no_hurry, .reserve = op_reserve,
-	.commit = op_commit, .read = no_read, .peek_shm = link_streams_no_peek,
+	.commit = op_commit, .read = no_read, .peek = no_peek,
 	.is_quiet = no_quiet, .sleep = no_sleep,
 	.watch = no_watch, .unwatch = no_unwatch,
 	.leave = no_end, .forget = no_end,

@@ -2,7 +2,7 @@
 /*
  * Streams in steady use leave the place's epoll set while an application thread polls (link/tcp/mute.h): nothing that comes
  * meanwhile wakes a thread, every byte and end that comes is told, and each stream is back before a thread sleeps, also where
- * the kernel had no memory for that at first.
+ * the kernel had no memory for that at first. Between two looks at the epoll set a poll may be a read of such streams alone.
  */
 #include "link_tcp_util.h"
 
@@ -156,6 +156,29 @@ static void no_memory(void)
 	CHECK(shows());
 }
 
+/* Most polls read streams in use and ask no epoll set; no poll of an owner that sleeps does. */
+static void peeked(void)
+{
+	int whole = 0;
+
+	mute();
+	for (int i = 0; i < 4 * LOOK; i++) {
+		int n = b->ops->peek(b);
+
+		CHECK(n == 0 || n == -EAGAIN);
+		if (n < 0)
+			b->ops->poll(b, ut_now());
+		send_one();
+		n = b->ops->peek(b);
+		CHECK(n == -EAGAIN || (n == 1 && rb.got == sent && b->asked));
+		whole += n < 0;
+		receive();
+	}
+	CHECK(whole <= 2 * 4 * LOOK / (LOOK - 1) + 1);
+	b->ops->sleep(b, true, false);
+	CHECK(b->ops->peek(b) == -EAGAIN);
+}
+
 /* A child of fork() closes what the place has, muted or not. */
 static void forked(void)
 {
@@ -197,6 +220,7 @@ int main(void)
 	quiet();
 	beside_others();
 	no_memory();
+	peeked();
 	forked();
 	/* The peer's end, and a reset, are read like bytes. */
 	mute();

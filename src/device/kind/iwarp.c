@@ -69,13 +69,18 @@ static uint64_t deadline(struct eng_dev *dev)
 	return least(at, s->ops->deadline(s));
 }
 
-/* Takes in what came by shared memory; what follows from it may need a round. */
+/* Takes in what streams in use have; what follows from it may need a round. A poll that need not ask sockets (look_of_poll()) is
+ * a round, too. */
 static int fast(struct eng_dev *dev, bool *ret_whole)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 	struct link_streams *s = dev_iwarp_streams(a);
-	int n = s->ops->peek_shm(s);
+	int n;
 
+	s->cheap = atomic_load_explicit(&a->driver.woke, memory_order_relaxed);
+	n = s->ops->peek(s);
+	s->cheap = false;
+	a->yielding.asks = s->asked;
 	*ret_whole = n > 0 && (iwp_busy(dev) || mpa_deadline(&a->cm) == 0);
 	return n;
 }

@@ -173,7 +173,7 @@ static inline void looked(struct dev_adapter *a, int n) UT_REQUIRES(a->dev.lock)
 /* Ends what look_fast() began. */
 __attribute__((always_inline)) static inline int finish(struct dev_adapter *a, struct looked l, enum dev_look look) UT_REQUIRES(a->dev.lock)
 {
-	atomic_store_explicit(&a->yielding.fast_look, !l.whole && !l.n, memory_order_relaxed);
+	atomic_store_explicit(&a->yielding.fast_look, !l.whole && !l.n && !a->yielding.asks, memory_order_relaxed);
 	if (!l.whole) {
 		looked(a, l.n);
 		return l.n;
@@ -198,7 +198,7 @@ int dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p)
 	if (!eng_dev_poll_begin(&a->dev, p))
 		return dev_polled(dev, 0, cq);
 	l = look_fast(a);
-	if (l.n || l.whole)
+	if (l.n || l.whole || a->yielding.asks)
 		return poll_found(a, l, cq);
 	looked(a, 0);
 	eng_dev_poll_end(&a->dev);

@@ -38,6 +38,7 @@ struct dev_yielding {
 	atomic_int idle_polls;  /* in a row, by any thread, in units of polls without a round; less than
 				 * 0 after a stranger's slice; 0: the last poll or brief wait has found something */
 	atomic_bool fast_look;  /* the last poll made no round and found nothing */
+	bool asks;              /* dev.lock: a look without a round makes system calls, and counts as one with a round */
 	atomic_bool slow;       /* the last yield lasted as if another thread had run in it, */
 	atomic_bool met;        /* or the scheduler said that one did, for a moment */
 	atomic_uint backoff;    /* how often the polls before a yield have been halved */

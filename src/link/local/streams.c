@@ -279,14 +279,19 @@ static bool is_due(const struct local_place *p)
 	return !ut_list_empty(&p->todo) || !ut_list_empty(&p->over);
 }
 
-static int peek_shm(struct link_streams *l)
+static int peek(struct link_streams *l)
 {
 	struct local_place *p = local_of(l);
 
-	if (ut_list_empty(&p->polled) || is_due(p) || local_stream_sleeping(p) ||
-	    !p->ops->is_quiet(p->lower))
+	l->asked = false;
+	if (is_due(p) || local_stream_sleeping(p))
 		return -EAGAIN;
-	return local_stream_look(p, false);
+	if (ut_list_empty(&p->polled)) {
+		p->lower->cheap = l->cheap;
+		l->asked = true;
+		return p->ops->peek(p->lower);
+	}
+	return p->ops->is_quiet(p->lower) ? local_stream_look(p, false) : -EAGAIN;
 }
 
 static bool is_quiet(struct link_streams *l)
@@ -411,7 +416,7 @@ static const struct link_streams_ops ops = {
 	.close = do_close,
 	.read = do_read,
 	.poll = do_poll,
-	.peek_shm = peek_shm,
+	.peek = peek,
 	.is_quiet = is_quiet,
 	.sleep = do_sleep,
 	.deadline = deadline,

@@ -327,6 +327,19 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	return done;
 }
 
+/* The polls that look at the quiet streams are whole ones. */
+int tcp_peek(struct link_streams *l)
+{
+	struct tcp_place *p = tcp_of(l);
+
+	if (l->cheap || p->look_only || ut_list_empty(&p->polled) || !ut_list_empty(&p->todo) || !ut_list_empty(&p->over) ||
+	    atomic_load(&p->sleeping) || (p->calls + 1) % LOOK_CALLS == 0)
+		return -EAGAIN;
+	p->calls++;
+	l->asked = true;
+	return read_polled(p);
+}
+
 uint64_t tcp_deadline(struct link_streams *l)
 {
 	struct tcp_place *p = tcp_of(l);

@@ -7,6 +7,7 @@
 
 /* link_streams_ops. */
 int tcp_poll(struct link_streams *l, uint64_t now);
+int tcp_peek(struct link_streams *l);
 bool tcp_is_quiet(struct link_streams *l);
 uint64_t tcp_deadline(struct link_streams *l);
 int tcp_fd(struct link_streams *l);
