@@ -4,6 +4,7 @@
 #include "util/pages.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -23,6 +24,18 @@ bool ut_reach(const void *p, size_t len, enum ut_reach_how how)
 		    how == UT_REACH_READ ? MADV_POPULATE_READ : MADV_POPULATE_WRITE);
 	errno = keep;
 	return r == 0;
+}
+
+int ut_reach_word(void *at)
+{
+	static uint32_t nobody; /* sleeps here */
+	int keep = errno, r = 0;
+
+	if (syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0l, 0l, at,
+		    (long)FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0)) < 0)
+		r = -errno;
+	errno = keep;
+	return r;
 }
 
 /* A read of the library's memory and not a write to the application's: valgrind follows only that. */

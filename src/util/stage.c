@@ -269,8 +269,11 @@ static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const str
 bool ut_stage_reach_word(struct ut_stage *s, size_t scratch, void *at)
 {
 	struct iovec iov = { at, 8 };
+	int r = ut_reach_word(at);
 
-	if (ut_reach(at, 8, UT_REACH_WRITE)) {
+	if (r == -EFAULT)
+		return false;
+	if (r == 0 || ut_reach(at, 8, UT_REACH_WRITE)) {
 		if (s->pages_checked_at)
 			remember_pages(s, UT_WRITABLE, &iov, 1);
 		return true;

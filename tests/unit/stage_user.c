@@ -9,6 +9,7 @@
 #include "util/stage.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define PAGE 4096u
 #define MS 1000000ull
@@ -195,6 +196,32 @@ static void allowed(struct ut_stage *s)
 	s->pages_checked_at = own;
 }
 
+/* A word that the processor is to change: asked for by the kernel, and by the thread of the application not again so soon. */
+static void words(struct ut_stage *s)
+{
+	uint8_t *mem = pages(3), *file;
+	int fd = memfd_create("words", MFD_CLOEXEC);
+
+	CHECK(fd >= 0 && ftruncate(fd, PAGE) == 0);
+	file = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(file != MAP_FAILED);
+	memset(mem, 0x5a, 2 * PAGE);
+	for (int i = 0; i < 2; i++, s->pages_checked_at = s->pages_checked_at ? 0 : 900 * MS) {
+		CHECK(ut_stage_word(s, 0, mem + 8) && ut_stage_word(s, 0, mem + 2 * PAGE) && ut_stage_word(s, 0, file));
+		CHECK(mem[8] == 0x5a && mem[15] == 0x5a && !mem[2 * PAGE] && !file[0]);
+		CHECK(!ut_stage_word(s, 0, file + PAGE));
+		CHECK(mprotect(mem + PAGE, PAGE, PROT_READ) == 0 && !ut_stage_word(s, 0, mem + PAGE));
+		CHECK(mprotect(mem + PAGE, PAGE, PROT_NONE) == 0 && !ut_stage_word(s, 0, mem + PAGE));
+		CHECK(mem[8] == 0x5a);
+	}
+	munmap(mem, 3 * PAGE);
+	CHECK(ut_stage_word(s, 0, mem) == (s->pages_checked_at != 0));
+	s->pages_checked_at = 0;
+	CHECK(!ut_stage_word(s, 0, mem));
+	munmap(file, 2 * PAGE);
+	close(fd);
+}
+
 int main(void)
 {
 	struct ut_stage s;
@@ -214,6 +241,8 @@ int main(void)
 	allowed(&s);
 	summed(&s, 950 * MS);
 	summed(&s, 0);
+	s.pages_checked_at = 900 * MS;
+	words(&s);
 	ut_stage_fini(&s);
 	return 0;
 }
