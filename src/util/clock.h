@@ -18,4 +18,13 @@ static inline uint64_t ut_now(void)
 	return (uint64_t)t.tv_sec * UT_S + (uint64_t)t.tv_nsec;
 }
 
+/* The same as of the kernel's last tick, 1 to 10 ms ago at most: an eighth of the time to read. */
+static inline uint64_t ut_now_coarse(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * UT_S + (uint64_t)t.tv_nsec;
+}
+
 #endif

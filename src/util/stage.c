@@ -103,8 +103,10 @@ static void remember_span(struct ut_stage *s, int how, uintptr_t at, uintptr_t e
 	for (unsigned i = 0; i < UT_SPANS; i++)
 		if (v[i].end == at && v[i].until >= s->pages_checked_at) {
 			v[i].end = end;
+			s->last_span[how] = i;
 			return;
 		}
+	s->last_span[how] = s->next_span % UT_SPANS;
 	v[s->next_span++ % UT_SPANS] = (struct ut_span){ at, end, s->pages_checked_at + CHECKED_NS };
 }
 
@@ -115,8 +117,10 @@ static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 	const struct ut_span *v = s->spans[how];
 
 	for (unsigned i = 0; i < UT_SPANS; i++)
-		if (v[i].at <= at && end <= v[i].end && v[i].until >= s->pages_checked_at)
+		if (v[i].at <= at && end <= v[i].end && v[i].until >= s->pages_checked_at) {
+			s->last_span[how] = i;
 			return true;
+		}
 	if (!ut_reach(p, len, how == UT_READABLE ? UT_REACH_READ : UT_REACH_WRITE))
 		return false;
 	remember_span(s, how, at, end);

@@ -11,7 +11,7 @@
  * process might lack.
  *
  * While a thread of the application makes progress, pages that were reached within the last 2 ms are
- * copied by plain loads and stores (pages_checked_at).
+ * copied by plain loads and stores (pages_checked_at); by a clock of ticks, up to a tick longer ago.
  */
 #ifndef UTIL_STAGE_H
 #define UTIL_STAGE_H
@@ -36,8 +36,8 @@ struct ut_stage {
 	int fd;
 	uint8_t *base;
 	size_t size;
-	/* The present time on ut_now()'s clock while a thread of the application makes progress; 0 if
-	 * another thread does: then every copy is the kernel's. Set by the user of the stage. */
+	/* The present time on ut_now()'s clock, or as of the kernel's last tick (ut_now_coarse()), while a thread of the application
+	 * makes progress; 0 if another thread does: then every copy is the kernel's. Set by the user of the stage. */
 	uint64_t pages_checked_at;
 	/* Pages that a copy by the kernel has reached lately, readable [0] and writable [1]. */
 	struct {
@@ -49,7 +49,7 @@ struct ut_stage {
 		uintptr_t at, end;
 		uint64_t until;
 	} spans[2][UT_SPANS];
-	unsigned next_span;
+	unsigned next_span, last_span[2]; /* the one that was found last */
 };
 
 #define UT_STAGE_INIT { .fd = -1 }
@@ -111,6 +111,15 @@ static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use
 	       ((uintptr_t)at + len - 1) >> UT_SEEN_PAGE == page &&
 	       s->seen[use][ut_stage_slot(page)].page == page &&
 	       s->seen[use][ut_stage_slot(page)].until >= s->pages_checked_at;
+}
+
+/* The same for a longer piece, as part of the one that such a question was about last. */
+static inline bool ut_stage_has_reached(const struct ut_stage *s, enum ut_stage_use use, const void *at, size_t len)
+{
+	const struct ut_span *v = &s->spans[use][s->last_span[use]];
+
+	return s->pages_checked_at && v->at <= (uintptr_t)at && (uintptr_t)at + len <= v->end &&
+	       v->until >= s->pages_checked_at;
 }
 
 /* ut_stage_word() for a page that was not reached lately. */

@@ -51,6 +51,12 @@ static void note_acks(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock
 
 /* --- a post --- */
 
+static __attribute__((noinline)) enum proto_posted post_timed(struct dev_adapter *a, struct eng_qp *qp, unsigned how)
+	UT_REQUIRES(a->dev.lock)
+{
+	return a->machine->post(qp, how, ut_now_coarse());
+}
+
 static inline enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, unsigned how) UT_REQUIRES(a->dev.lock);
 static inline enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, unsigned how)
 {
@@ -62,8 +68,13 @@ static inline enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, u
 		how |= PROTO_POST_BATCH;
 	if (a->coalescing.batch)
 		how |= PROTO_POST_MANY;
+	if (a->rounds.timed_posts && (how & PROTO_POST_BY_APP))
+		return post_timed(a, qp, how);
 	r = a->machine->post(qp, how, 0);
-	return r == PROTO_NEEDS_TIME ? a->machine->post(qp, how, ut_now()) : r;
+	if (r != PROTO_NEEDS_TIME)
+		return r;
+	a->rounds.timed_posts = true;
+	return post_timed(a, qp, how);
 }
 
 /* Takes in what has come. Returns true if a round is due for some of it. */

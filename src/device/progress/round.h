@@ -23,6 +23,7 @@ struct dev_rounds {
 	/* So many of an application's threads may go without the next one. 0: the adapter is not quiescent, acknowledgements leave
 	 * at once (dev_delayed_ack.penalty), or it is not known which pages are present (ut_stage.pages_checked_at). */
 	uint32_t most;
+	bool timed_posts; /* a post since the last round needed the time, which the next ones get at once */
 	uint64_t last_error_look;
 };
 
