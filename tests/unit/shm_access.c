@@ -2,10 +2,14 @@
 /*
  * Direct access between two links: not before the exporter knows the peer process, not after the
  * exporter closed; quiesce waits for accesses under way, but not for dead peers. The bytes arrive;
- * an address that is no memory, or no longer that process's, is an error.
+ * an address that is no memory, or no longer that process's, is an error. A grant holds until the exporter revokes
+ * anything, attaches another area, or closes.
  */
 #include "shm_channel_util.h"
 
+#include "host/shm/access.h"
+#include "host/shm/area.h"
+#include "host/shm/grant.h"
 #include "host/shm/peer.h"
 
 #include <pthread.h>
@@ -169,6 +173,49 @@ static void waits(struct pair *p)
 	channel_of(p->a)->ops->access_end(channel_of(p->a));
 }
 
+/* --- what was granted before --- */
+
+static struct shm_grant granted(struct pair *p)
+{
+	struct shm_access v;
+
+	CHECK(enter(p, &v));
+	channel_of(p->a)->ops->access_end(channel_of(p->a));
+	CHECK(shm_grant_holds(channel_of(p->a), &v.grant));
+	return v.grant;
+}
+
+static bool enters_again(struct pair *p, const struct shm_grant *g)
+{
+	bool yes = shm_grant_begin(channel_of(p->a), g);
+
+	CHECK(atomic_load(g->word) >> 32 == (yes ? chan_of(p->b)->page->id : 0));
+	if (yes)
+		shm_grant_end(g);
+	CHECK(!atomic_load(g->word));
+	return yes;
+}
+
+static void grants(struct pair *p)
+{
+	struct shm_grant g = granted(p);
+	struct shm_area_view v;
+	void *area;
+	int fd;
+
+	for (int i = 0; i < 2; i++)
+		CHECK(enters_again(p, &g));
+	channel_of(p->b)->ops->quiesce(channel_of(p->b));
+	CHECK(!enters_again(p, &g));
+	g = granted(p);
+	CHECK(enters_again(p, &g));
+	CHECK(shm_area_make(4096, &area) == 0 && shm_area_find((uintptr_t)area, 4096, &v));
+	fd = shm_area_fd(v.id);
+	shm_access_attach(chan_of(p->a)->last, v.id, fd);
+	CHECK(close(fd) == 0 && !shm_grant_holds(channel_of(p->a), &g));
+	CHECK(shm_area_free(area) == 0);
+}
+
 /* --- a peer that is killed in the middle of an access --- */
 
 struct inside {
@@ -251,6 +298,7 @@ int main(void)
 {
 	uint16_t port = free_port();
 	struct shm_access v;
+	struct shm_grant g;
 	struct pair p;
 
 	if (access("/proc/self/mem", R_OK | W_OK) < 0) {
@@ -263,13 +311,16 @@ int main(void)
 	acquaint(&p);
 	bytes(&p);
 	waits(&p);
+	grants(&p);
 	by_number(&p);
 	p.qpn ^= 1u << 23; /* of another process */
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;
 	CHECK(enter(&p, &v));
 	channel_of(p.a)->ops->access_end(channel_of(p.a));
+	g = granted(&p);
 	p.b->ops->close(p.b);
+	CHECK(!shm_grant_begin(channel_of(p.a), &g));
 	CHECK(!enter(&p, &v));
 	channel_of(p.a)->ops->forget(channel_of(p.a));
 	p.a->ops->close(p.a);

@@ -4,6 +4,7 @@
 #include "host/liveness.h"
 #include "host/shm/area.h"
 #include "host/shm/channel.h"
+#include "host/shm/grant.h"
 #include "host/shm/handshake.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -57,16 +58,21 @@ const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut
 	/* A peer that has consumed a record of our ring has our process page, and sees the access. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
-	ch->access++;
-	atomic_store(&ch->page->access, (uint64_t)t->ring.page->id << 32 | ch->access);
-	if (atomic_load_explicit(&t->ring.consumer->gone, memory_order_acquire)) {
+	ret->grant = (struct shm_grant){
+		.word = &ch->page->access, .tables = &t->ring.page->export, .exporter = t->ring.page->id, .epoch = c->epoch,
+		.fenced = t->ring.fenced_by_peer && atomic_load_explicit(&t->ring.page->export.fences, memory_order_relaxed),
+	};
+	shm_grant_announce(c, &ret->grant);
+	/* Before the tables: what is revoked behind it is found by the next access. */
+	ret->grant.revoked = atomic_load(&ret->grant.tables->revoked);
+	if (atomic_load(&t->ring.consumer->gone)) {
 		shm_access_end(c);
 		return NULL;
 	}
 	ret->fd = t->memory;
 	ret->most = t->pid ? SHM_ACCESS_MOST : SHM_ACCESS_FD_MOST;
 	ret->to = t;
-	return &t->ring.page->export;
+	return ret->grant.tables;
 }
 
 /* Returns true if the process number still stands for the program that stated it. */
@@ -137,6 +143,7 @@ void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd)
 		return;
 	t->ch->base.n_attached -= a->base != NULL;
 	shm_area_unmap(a->base, a->length);
+	shm_channel_end_lanes(&t->ch->base);
 	a->base = shm_area_map(fd, &a->length);
 	a->id = a->base ? id : 0;
 	t->n_areas += a->base != NULL;
@@ -196,7 +203,18 @@ static void wait_out(const struct shm_peer_rx *r, uint64_t access_word)
 	}
 }
 
-void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
+/* What was revoked is so for all requester processes: either they find that out, or their access is seen from here on. */
+static void end_grants(struct shm_chan *ch)
+{
+	struct shm_export *s = &ch->page->export;
+
+	atomic_store(&s->revoked, atomic_load_explicit(&s->revoked, memory_order_relaxed) + 1);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&s->fences, memory_order_relaxed))
+		ut_barrier_host();
+}
+
+static void quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
 {
 	uint64_t access_word;
 
@@ -207,14 +225,22 @@ void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
 		wait_out(r, access_word);
 }
 
+void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
+{
+	if (!r->page)
+		return;
+	end_grants(ch);
+	quiesce_one(ch, r);
+}
+
 void shm_export_quiesce(struct shm_channel *c)
 {
 	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r;
 
-	atomic_thread_fence(memory_order_seq_cst);
+	end_grants(ch);
 	ut_list_each(r, &ch->rx, node)
-		shm_export_quiesce_one(ch, r);
+		quiesce_one(ch, r);
 }
 
 void shm_chan_forget(struct shm_channel *c)

@@ -59,10 +59,21 @@ struct shm_lane {
 };
 #define SHM_LANE_WATCHED (1u << 31)
 
+/* Direct access as a connection remembers it (grant.h). */
+struct shm_grant {
+	_Atomic uint64_t *word;           /* our process page's `access` */
+	const struct shm_export *tables;  /* the exporter's, */
+	uint64_t revoked;                 /* and their count when it granted */
+	uint32_t exporter;                /* its id */
+	uint32_t epoch;                   /* of the channel; 0: nothing was granted */
+	bool fenced;                      /* the exporter executes the fences of this process */
+};
+
 struct shm_access {
 	int fd;
 	uint32_t most; /* bytes of a request up to which access_copy() is worth it */
 	void *to;      /* the channel's own */
+	struct shm_grant grant; /* for those who find in the tables what they ask for */
 };
 
 struct shm_channel;
@@ -157,7 +168,7 @@ struct shm_channel_ops {
 struct shm_channel {
 	const struct shm_channel_ops *ops;
 	bool messages;      /* shm_channel_messages() was called */
-	uint32_t epoch;     /* not 0, less than SHM_LANE_WATCHED; another one after a ring that a lane may name has ended, or `ops` have changed */
+	uint32_t epoch;     /* not 0, less than SHM_LANE_WATCHED; another one after a ring that a lane may name has ended, an area was attached, or `ops` have changed */
 	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
@@ -168,6 +179,7 @@ struct shm_channel {
 	bool asked_self;               /* a ring to this process was asked for; cleared by the user of the channel */
 	unsigned n_died;               /* processes that next_died() has not returned yet */
 	unsigned n_attached;           /* areas of peers that are attached; 0: access_attached() returns NULL */
+	uint32_t accesses;             /* the number of our last direct access */
 };
 
 /* Lanes that were found before lead nowhere from here on. */

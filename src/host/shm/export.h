@@ -7,16 +7,20 @@
  * Direct access (shm_channel_ops.access_begin ... access_end) and the end of a registration meet like this:
  *
  *     requester process                      exporter
- *     access = the exporter's id, a number   key = 0
+ *     access = the exporter's id, a number   key = 0, `revoked` moves
  *     full fence                             full fence
- *     reads key and what it stands for       reads `access` of all requester processes, and waits until
- *     the access                             none of them names the exporter with the same number
- *     access = 0                             gives the memory back
+ *     reads key and what it stands for,      reads `access` of all requester processes, and waits until
+ *     or `revoked` alone                     none of them names the exporter with the same number
+ *     the access                             gives the memory back
+ *     access = 0
  *
  * With a full fence on both sides, either the requester finds the key revoked, or the exporter finds the access
  * and waits for its end. So the fields of a key that was found do not change during the access, since they
- * change only while the key is 0, and memory that was given back is not accessed any more. Both tables are
- * caches that map by the low bits of a number: what they do not have goes through the ring.
+ * change only while the key is 0, and memory that was given back is not accessed any more. They are the same in
+ * later accesses, too, while `revoked` is (grant.h). An exporter that says so in `fences` executes the requester's fence
+ * as well, by ut_barrier_host(): an access is frequent, and the end of a registration rare
+ * (tests/speed/access_model.c). Both tables are caches that map by the low bits of a number: what they do not have goes
+ * through the ring.
  */
 #ifndef HOST_SHM_EXPORT_H
 #define HOST_SHM_EXPORT_H
@@ -45,6 +49,8 @@ struct shm_export_qp {
 };
 
 struct shm_export {
+	_Alignas(64) _Atomic uint64_t revoked; /* how often something was */
+	_Atomic uint32_t fences; /* not 0: the exporter executes the fences of requester processes */
 	struct shm_export_key keys[SHM_EXPORTS];
 	struct shm_export_qp qps[SHM_EXPORTS];
 };

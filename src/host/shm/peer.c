@@ -135,8 +135,10 @@ void shm_channel_messages(struct shm_channel *c, bool fetch, bool direct)
 	ch->no_fetches = !fetch;
 	ch->direct = direct;
 	c->generations = ch->page->generations;
-	if (direct)
-		c->export = &ch->page->export;
+	if (!direct)
+		return;
+	c->export = &ch->page->export;
+	atomic_store_explicit(&c->export->fences, ut_barrier_has_host(), memory_order_relaxed);
 }
 
 void shm_channel_close(struct shm_channel *c)

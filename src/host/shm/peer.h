@@ -134,7 +134,6 @@ struct shm_chan {
 	bool messages; /* shm_channel_messages() was called */
 	bool no_fetches;
 	bool direct; /* peers may have direct access to our memory */
-	uint32_t access; /* the number of our last direct access */
 };
 
 static inline struct shm_chan *shm_chan_of(struct shm_channel *c)

@@ -126,6 +126,15 @@ static inline void ibp_resp_put(struct ibp_resp *r, enum ibp_resp_slow bit, bool
 	ibp_slow_put(&r->slow, bit, on);
 }
 
+/* The part of a region of the peer that direct access last found in an area (host/shm/grant.h). */
+struct ibp_grant {
+	struct shm_grant access;
+	uint32_t rkey;
+	unsigned rights;       /* enum ibv_access_flags of the key and of the peer's queue pair */
+	uint64_t from, length; /* in the peer's names of its bytes */
+	uint8_t *at;           /* the first byte, as attached here */
+};
+
 struct ibp_conn {
 	struct ut_list acks;
 	uint32_t mtu;       /* of the path, in bytes */
@@ -133,6 +142,7 @@ struct ibp_conn {
 	uint8_t route;      /* enum ibp_route: of messages */
 	uint8_t migration;  /* enum ibv_mig_state (migrate.h) */
 	struct shm_lane lane; /* to the peer process */
+	struct ibp_grant grant;
 	struct ibp_req req;
 	struct ibp_path path;
 	struct ibp_sport sport;

@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/ring.h"
 #include "host/shm/area.h"
+#include "host/shm/grant.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/sent.h"
 #include "proto/ib/show.h"
@@ -146,13 +147,21 @@ static const struct shm_export_key *grants(const struct ibp_qp *q, const struct 
 
 /* --- by loads and stores --- */
 
-/* Stores bytes in the order of their addresses, which memcpy() does not promise; eight of them never tear. */
-static void store_last(uint8_t *to, const uint8_t *from, uint32_t n)
+typedef uint64_t __attribute__((aligned(1), may_alias)) loose_word;
+
+static inline void store_word(uint8_t *to, const uint8_t *from)
+{
+	*(volatile loose_word *)to = *(const loose_word *)from;
+}
+
+/* Stores at most LAST bytes in the order of their addresses, which memcpy() does not promise; eight of them never tear. */
+static inline void store_last(uint8_t *to, const uint8_t *from, uint32_t n)
 {
 	if (n >= 8) {
-		memcpy(to, from, n - 8);
+		for (uint32_t i = 0; i < n - 8; i += 8)
+			store_word(to + i, from + i);
 		atomic_thread_fence(memory_order_release);
-		memcpy(to + n - 8, from + n - 8, 8);
+		store_word(to + n - 8, from + n - 8);
 	} else if (n == 4) {
 		memcpy(to, from, 4);
 	} else {
@@ -273,6 +282,41 @@ static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, c
 	return chan->ops->access_attached(v, k->area, addr - k->area_addr, len);
 }
 
+/* Returns the exporter's memory of all the request, as it is attached here, if what was granted last covers it: the access has begun.
+ * Else NULL. */
+static inline uint8_t *enter(struct ibp_qp *q, const struct eng_swqe *w, unsigned need)
+{
+	const struct ibp_grant *g = &q->conn.grant;
+	struct shm_channel *chan = q->port->chan;
+	uint64_t off = w->remote_addr - g->from;
+
+	if (w->rkey != g->rkey || !(g->rights & need) || off > g->length || w->length > g->length - off ||
+	    !shm_grant_begin(chan, &g->access))
+		return NULL;
+	return g->at + off;
+}
+
+/* Keeps what the tables granted, as far as it is attached here. Each word of theirs is read once: at is in the range that is attached. */
+static void remember(struct ibp_qp *q, const struct shm_export *s, const struct shm_export_key *k, uint32_t rkey,
+		     const struct shm_access *v)
+{
+	uint64_t addr = k->addr, area_addr = k->area_addr, length = k->length, area_length = k->area_length;
+	uint64_t skip = area_addr > addr ? area_addr - addr : 0, in = addr + skip - area_addr;
+	struct ibp_grant *g = &q->conn.grant;
+
+	g->access.epoch = 0;
+	if (skip >= length || in >= area_length)
+		return;
+	length = length - skip < area_length - in ? length - skip : area_length - in;
+	*g = (struct ibp_grant){
+		.access = v->grant, .rkey = rkey, .from = k->iova + skip, .length = length,
+		.rights = k->access & s->qps[q->qp->attr.dest_qp_num % SHM_EXPORTS].access,
+		.at = q->port->chan->ops->access_attached(v, k->area, in, length),
+	};
+	if (!g->at)
+		g->access.epoch = 0;
+}
+
 /* Executes one part of a request and adds it to *done. Returns false if that is not possible. */
 static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, uint64_t now)
 {
@@ -285,6 +329,14 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, ui
 	uint8_t *at;
 	bool ok;
 
+	at = shm_grant_holds(chan, &q->conn.grant.access) ? enter(q, w, right_for(w->opcode)) : NULL;
+	if (at) {
+		ok = touch(q, w, at + *done, *done, part, now);
+		shm_grant_end(&q->conn.grant.access);
+		q->port->shm.stored = true;
+		*done += part;
+		return ok;
+	}
 	s = chan->ops->access_begin(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
@@ -293,6 +345,7 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, ui
 	q->port->shm.stored = at != NULL;
 	if (at) {
 		ok = touch(q, w, at, *done, part, now);
+		remember(q, s, k, w->rkey, &v);
 	} else {
 		part = left < PIECE_COPIED ? left : PIECE_COPIED;
 		ok = k && by_copy(q, w, &v, addr + *done, *done, part);
@@ -409,6 +462,16 @@ static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
 		count_exchange(q, w);
 }
 
+static inline void executed(struct ibp_qp *q, struct eng_swqe *w)
+{
+	eng_dev_held(q->port->dev);
+	count_direct(q, w);
+	ibp_show_sent(q, (uint32_t)w->length, IBP_BY_ACCESS);
+	q->port->sent++;
+	q->send.cur++;
+	eng_send_end(q->qp, w, ENG_OK);
+}
+
 static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 {
 	uint32_t done = 0;
@@ -418,14 +481,54 @@ static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 	while (done < w->length)
 		if (!access_part(q, w, &done, now))
 			return false;
-	eng_dev_held(q->port->dev);
-	count_direct(q, w);
-	ibp_show_sent(q, (uint32_t)w->length, IBP_BY_ACCESS);
 	if (q->port->tap)
 		show(q, w);
-	q->port->sent++;
-	q->send.cur++;
-	eng_send_done(q->qp, ENG_OK);
+	executed(q, w);
+	return true;
+}
+
+/* --- a Write that was granted before --- */
+
+/* Returns the request's data if plain loads from it are safe, else NULL. */
+static inline const uint8_t *source(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
+{
+	struct ut_stage *st = &q->port->shm.stage;
+	const uint8_t *from;
+
+	if (w->flags & IBV_SEND_INLINE)
+		return eng_swqe_inline(w);
+	if (!now || w->num_sge != 1)
+		return NULL;
+	st->pages_checked_at = now;
+	from = eng_sge_at(q->qp->pd, w->sge, w->length, false);
+	if (!from || ut_stage_has_seen(st, UT_READABLE, from, w->length) || ut_stage_has_reached(st, UT_READABLE, from, w->length))
+		return from;
+	return ut_stage_may_load(st, &(struct iovec){ (void *)(uintptr_t)from, w->length }, 1) ? from : NULL;
+}
+
+/* In one part, without anything unusual. Returns false if nothing has happened. */
+static inline bool write_again(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
+{
+	uint32_t len = (uint32_t)w->length, last = len < LAST ? len : LAST;
+	const uint8_t *from;
+	uint8_t *at;
+
+	if (w->opcode != IBV_WR_RDMA_WRITE || w->length - 1 >= PIECE_STORED || (w->started | w->verdict) ||
+	    !ibp_direct_is_open(q) || q->conn.req.psn_una != q->conn.req.psn_next || q->conn.resp.ack_due || q->port->tap ||
+	    q->send.cur != atomic_load_explicit(&q->qp->sq.head, memory_order_relaxed))
+		return false;
+	from = source(q, w, now);
+	at = from ? enter(q, w, IBV_ACCESS_REMOTE_WRITE) : NULL;
+	if (!at)
+		return false;
+	if (len > last)
+		memcpy(at, from, len - last);
+	atomic_thread_fence(memory_order_release);
+	store_last(at + len - last, from + len - last, last);
+	shm_grant_end(&q->conn.grant.access);
+	eng_dev_held(q->port->dev);
+	q->port->dev->counters[ENG_C_local_stores]++;
+	executed(q, w);
 	return true;
 }
 
@@ -477,7 +580,11 @@ enum proto_posted ibp_direct_post(struct eng_qp *qp, struct eng_swqe *w, unsigne
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	for (; w && is_ready(q, w); w = ibp_direct_first(qp)) {
+	for (; w; w = ibp_direct_first(qp)) {
+		if (shm_grant_holds(q->port->chan, &q->conn.grant.access) && write_again(q, w, now))
+			continue;
+		if (!is_ready(q, w))
+			break;
 		if (!now && needs_time(q, w, how))
 			return PROTO_NEEDS_TIME;
 		if (!run(q, w, now))

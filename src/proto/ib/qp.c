@@ -241,6 +241,7 @@ static void make_path(struct ibp_qp *q)
 
 	eng_av_from_attr(&av, &a->ah_attr);
 	q->conn.lane = (struct shm_lane){ 0 };
+	q->conn.grant = (struct ibp_grant){ 0 };
 	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
 		q->conn.path.valid = false;
