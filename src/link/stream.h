@@ -190,7 +190,7 @@ struct link_streams_ops {
 	/* Calls users for all events, bounded work per call. Returns the number of events. */
 	int (*poll)(struct link_streams *p, uint64_t now);
 	/*
-	 * A part of poll(), for an owner that polls: the bytes of streams that had some lately, by the way
+	 * A part of poll(), for an owner that polls or was woken: the bytes of streams that had some lately, by the way
 	 * that needs the least, with the time of the last poll(). Returns the number of events, or -EAGAIN
 	 * if only a whole poll() can tell, as when more is due behind the last call.
 	 */
@@ -235,6 +235,7 @@ struct link_streams {
 	bool rare;  /* the owner polls other things besides: the descriptor is asked in some calls
                      * only */
 	bool found; /* one of those had an event in this round, so the owner does not sleep yet */
+	bool woken; /* for the next peek(): the owner has slept on the descriptor, and calls poll() before it sleeps again */
 	bool asked; /* the place's: the last peek() has made system calls */
 };
 

@@ -78,6 +78,7 @@ static int fast(struct eng_dev *dev, bool *ret_whole)
 	int n;
 
 	s->cheap = atomic_load_explicit(&a->driver.woke, memory_order_relaxed);
+	s->woken = atomic_load_explicit(&a->driver.current, memory_order_relaxed) == DEV_DRIVER_WAITER;
 	n = s->ops->peek(s);
 	s->cheap = false;
 	a->yielding.asks = s->asked;

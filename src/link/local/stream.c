@@ -578,6 +578,16 @@ int local_stream_serve(struct local_stream *s)
 	return done;
 }
 
+int local_stream_serve_woken(struct local_place *p)
+{
+	struct local_shm *n;
+
+	ut_list_each(n, &p->on_wake_fd, wake_fd_node)
+		if (has_news(n->s))
+			return local_stream_serve(n->s);
+	return -EAGAIN;
+}
+
 /* A late wake-up, for bytes that were seen before this sleep, was nevertheless sent for this sleep:
  * no other will be sent for it, so the sleep is over. */
 void local_stream_stir(struct local_stream *s)

@@ -284,8 +284,10 @@ static int peek(struct link_streams *l)
 	struct local_place *p = local_of(l);
 
 	l->asked = false;
-	if (is_due(p) || local_stream_sleeping(p))
+	if (is_due(p))
 		return -EAGAIN;
+	if (local_stream_sleeping(p))
+		return l->woken ? local_stream_serve_woken(p) : -EAGAIN;
 	if (ut_list_empty(&p->polled)) {
 		p->lower->cheap = l->cheap;
 		l->asked = true;
