@@ -9,6 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* An owner goes in within some instructions, unless it has lost its processor between them. */
+#define ENTERING_NS 50000
+
 /* Returns the mode of the same epoch in which a release is atomic. */
 static uint32_t contended(uint32_t mode)
 {
@@ -33,14 +36,70 @@ static bool end_plain(struct ut_mutex *l)
 	return true;
 }
 
-bool ut_mutex_try_again(struct ut_mutex *l)
+/* For at most so long where `ns` is not 0. */
+static void sleep_while(_Atomic uint32_t *word, uint32_t value, long ns)
+{
+	const struct timespec most = { .tv_nsec = ns };
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns ? &most : NULL, NULL, 0);
+}
+
+/*
+ * Closes the owner's way, for a holder of word: the owner goes in no more. Returns false while the owner is inside, which then
+ * wakes those that sleep on `inside` when it leaves.
+ */
+static bool shut_out(struct ut_mutex *l)
+{
+	if (!atomic_load_explicit(&l->bias, memory_order_relaxed))
+		return ut_mutex_owner_is_out(l);
+	atomic_store_explicit(&l->bias, 0, memory_order_relaxed);
+	ut_barrier_process();
+	/* An owner that is on its way in has read `bias` before or will read it; it wakes no thread if it goes in. */
+	while (atomic_load_explicit(&l->inside, memory_order_acquire) == UT_MUTEX_ENTERING)
+		sleep_while(&l->inside, UT_MUTEX_ENTERING, ENTERING_NS);
+	return ut_mutex_owner_is_out(l);
+}
+
+/* Ends a turn in which the owner was inside, so that it was none. Other threads may have failed to take word meanwhile, and the
+ * owner as well, behind its leave. So the caller tries again unless it finds the owner inside even now. */
+static bool give_back(struct ut_mutex *l)
+{
+	if (atomic_exchange(&l->word, 0) == 2)
+		ut_mutex_wake(l);
+	return atomic_load(&l->inside) == UT_MUTEX_INSIDE;
+}
+
+/* An owner on its way gets here from a handler of a signal or of fork(), and cannot wait for itself. */
+static bool is_on_its_way(struct ut_mutex *l)
+{
+	return atomic_load_explicit(&l->bias, memory_order_relaxed) == UT_MUTEX_SELF();
+}
+
+static bool try_again(struct ut_mutex *l, bool taken)
 {
 	do {
-		end_plain(l);
-		if (ut_mutex_take(l))
-			return true;
-	} while (atomic_load(&l->mode) & UT_MUTEX_PLAIN);
+		if (taken) {
+			bool self = is_on_its_way(l);
+
+			if (!self && shut_out(l))
+				return true;
+			if (give_back(l) || self)
+				return false;
+		} else {
+			end_plain(l);
+		}
+		taken = ut_mutex_take(l);
+	} while (taken || (atomic_load(&l->mode) & UT_MUTEX_PLAIN));
 	return false;
+}
+
+bool ut_mutex_try_again(struct ut_mutex *l, bool taken)
+{
+	int kept = errno;
+	bool r = (taken || (atomic_load(&l->mode) & UT_MUTEX_PLAIN)) && try_again(l, taken);
+
+	errno = kept;
+	return r;
 }
 
 /* A holder that is to release the lock by an atomic instruction. It needs no fence of other threads: it has seen the plain stores
@@ -55,30 +114,51 @@ static void end_plain_held(struct ut_mutex *l)
 
 /* A thread that has slept takes the lock as 2, because other threads may sleep on it as well, and its release wakes the next one. The
  * plain mode may have begun before it went on. */
-void ut_mutex_sleep(struct ut_mutex *l)
+static void take_asleep(struct ut_mutex *l)
+{
+	while (atomic_exchange(&l->word, 2))
+		if (!end_plain(l))
+			sleep_while(&l->word, 2, 0);
+	end_plain_held(l);
+}
+
+void ut_mutex_sleep(struct ut_mutex *l, bool taken)
 {
 	int kept = errno;
 
-	while (atomic_exchange(&l->word, 2))
-		if (!end_plain(l))
-			syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
-	end_plain_held(l);
+	if (!taken)
+		take_asleep(l);
+	while (!shut_out(l))
+		sleep_while(&l->inside, UT_MUTEX_INSIDE, 0);
+	errno = kept;
+}
+
+static void wake(_Atomic uint32_t *word)
+{
+	int kept = errno;
+
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	errno = kept;
 }
 
 void ut_mutex_wake(struct ut_mutex *l)
 {
-	int kept = errno;
+	wake(&l->word);
+}
 
-	syscall(SYS_futex, &l->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	errno = kept;
+/* What other threads published before they closed the owner's way is visible behind the fence. */
+void ut_mutex_left(struct ut_mutex *l)
+{
+	atomic_store_explicit(&l->inside, UT_MUTEX_OUTSIDE, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+	wake(&l->inside);
 }
 
 /*
  * The plain mode begins again, in the hands of a holder that still releases the lock by an atomic instruction. A thread that
  * slept before would not be woken by the next plain store: then it does not begin.
  */
-void ut_mutex_begin_plain(struct ut_mutex *l)
+static void begin_plain(struct ut_mutex *l)
 {
 	uint32_t mode = atomic_load(&l->mode), plain;
 
@@ -97,6 +177,34 @@ void ut_mutex_noticed(struct ut_mutex *l)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	ut_mutex_wake(l);
+}
+
+/* A holder's turn ends that is the thread's first one behind another thread's, or the last one of a streak: then the thread
+ * becomes the owner, or its way begins again. */
+void ut_mutex_count_turn(struct ut_mutex *l)
+{
+	uintptr_t self = UT_MUTEX_SELF();
+	bool streak = l->last == self;
+
+	l->last = self;
+	l->turns = 0;
+	if (!streak || (l->owner && l->owner != self))
+		return;
+	l->owner = self;
+	atomic_store_explicit(&l->bias, self, memory_order_relaxed);
+}
+
+/* By an atomic instruction. */
+void ut_mutex_release(struct ut_mutex *l)
+{
+	if (atomic_load_explicit(&l->mode, memory_order_relaxed) != UT_MUTEX_ATOMIC) {
+		if (l->last != UT_MUTEX_SELF() || ++l->turns >= UT_MUTEX_STREAK)
+			ut_mutex_count_turn(l);
+		if (++l->streak >= UT_MUTEX_STREAK)
+			begin_plain(l);
+	}
+	if (__builtin_expect(atomic_exchange(&l->word, 0) == 2, 0))
+		ut_mutex_wake(l);
 }
 
 static int sleep_on(struct ut_cond *c, uint32_t seen, uint64_t until)

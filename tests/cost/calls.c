@@ -33,10 +33,17 @@
 static int down[2], up[2];
 static struct ibv_send_wr send_wr;
 
+/* Messages that are not counted come first, as 0: so many that a thread which takes its locks alone owns them (util/lock.h). */
+#define UNCOUNTED 600
+
 static void write_part(const char *call, unsigned long n)
 {
 	char trigger[64];
 
+	if (!n) {
+		CALLGRIND_ZERO_STATS;
+		return;
+	}
 	snprintf(trigger, sizeof(trigger), "%s %lu", call, n);
 	CALLGRIND_DUMP_STATS_AT(trigger);
 }
@@ -79,10 +86,11 @@ static void post_receive(struct end *e, unsigned long n)
 
 static void respond(struct end *e, bool receives)
 {
-	unsigned long n = 0;
+	unsigned long n, all = 0;
 
 	for (char word; (word = ends_wait(down[0])) != STOP; ends_pass(up[1], DONE)) {
-		n += word == MESSAGE;
+		all += word == MESSAGE;
+		n = all > UNCOUNTED ? all - UNCOUNTED : 0;
 		if (word == POLL || !receives) {
 			poll_one(e, "odd", n);
 			continue;
@@ -149,6 +157,8 @@ static void request_messages(enum ibv_wr_opcode op, unsigned long count)
 	send_wr = (struct ibv_send_wr){ .sg_list = &sge, .num_sge = 1, .opcode = op };
 	send_wr.wr.rdma.remote_addr = where.addr;
 	send_wr.wr.rdma.rkey = where.rkey;
+	for (unsigned i = 0; i < UNCOUNTED; i++)
+		message(&e, 0);
 	for (unsigned long n = 1; n <= count; n++)
 		message(&e, n);
 	ends_pass(down[1], STOP);

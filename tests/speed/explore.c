@@ -68,6 +68,11 @@ static void leave(void)
 		_longjmp(x.back, 1);
 }
 
+unsigned mc_self(void)
+{
+	return x.now ? (unsigned)(x.now - x.t) + 1 : 0;
+}
+
 void mc_point(const char *what)
 {
 	if (!x.now)
@@ -212,6 +217,7 @@ uint64_t mc_compare(volatile void *at, uint64_t want, uint64_t v, size_t size)
 
 void mc_fence_all(void)
 {
+	mc_fence(true); /* as membarrier(2) begins */
 	for (int i = 0; x.now && !mc_no_fences && i < x.m->threads; i++) {
 		mc_point("fence of a thread");
 		while (x.t[i].n_buf)

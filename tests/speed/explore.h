@@ -41,6 +41,8 @@ void mc_until(bool (*until)(void), const char *what);
 /* Something that must be so. */
 void mc_must(bool so, const char *what);
 bool mc_inside(void);
+/* The thread's number, from 1 on; 0: the explorer itself. */
+unsigned mc_self(void);
 
 uint64_t mc_load(const volatile void *at, size_t size);
 void mc_store(volatile void *at, uint64_t v, size_t size, bool full);

@@ -107,6 +107,7 @@ static void post_all(void)
 static void plain_again(void) UT_NO_TSA; /* it tries a lock that it holds */
 static void plain_again(void)
 {
+	lock.owner = 1; /* another thread */
 	for (unsigned int i = 0; i < 2 * UT_MUTEX_STREAK; i++) {
 		ut_lock(&lock);
 		ut_unlock(&lock);
@@ -120,6 +121,66 @@ static void plain_again(void)
 	ut_unlock(&lock);
 }
 
+/* --- the owner's way --- */
+
+static void *take_once(void *arg)
+{
+	(void)arg;
+	ut_lock(&lock);
+	turns++;
+	ut_unlock(&lock);
+	return NULL;
+}
+
+static void *try_once(void *arg)
+{
+	*(bool *)arg = ut_trylock(&lock);
+	if (*(bool *)arg)
+		ut_unlock(&lock);
+	return NULL;
+}
+
+static void take_turns(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		ut_lock(&lock);
+		ut_unlock(&lock);
+	}
+}
+
+/* A thread that takes the lock alone owns it, another thread ends that for a while, and neither of them gets in beside the other. */
+static void owned(void) UT_NO_TSA; /* it tries a lock that it holds */
+static void owned(void)
+{
+	pthread_t t;
+	bool got;
+
+	take_turns(UT_MUTEX_STREAK + 1); /* the first one ends what came before */
+	CHECK(atomic_load(&lock.bias) == UT_MUTEX_SELF());
+	ut_lock(&lock);
+	CHECK(!atomic_load(&lock.word) && atomic_load(&lock.inside) == UT_MUTEX_INSIDE);
+	CHECK(!ut_trylock(&lock) && !ut_trylock_quick(&lock));
+	ut_unlock(&lock);
+	/* as a handler that comes just before the owner is inside */
+	atomic_store(&lock.inside, UT_MUTEX_ENTERING);
+	CHECK(!ut_trylock(&lock) && !ut_trylock_quick(&lock) && !atomic_load(&lock.word));
+	atomic_store(&lock.inside, UT_MUTEX_OUTSIDE);
+
+	ut_lock(&lock);
+	CHECK(!pthread_create(&t, NULL, try_once, &got) && !pthread_join(t, NULL) && !got);
+	turns = 0;
+	CHECK(!pthread_create(&t, NULL, take_once, NULL));
+	while (!atomic_load(&lock.word)) /* the thread waits for us */
+		sched_yield();
+	CHECK(!turns);
+	ut_unlock(&lock);
+	CHECK(!pthread_join(t, NULL) && turns == 1);
+	CHECK(ut_trylock(&lock) && atomic_load(&lock.word) == 1);
+	ut_unlock(&lock);
+	take_turns(UT_MUTEX_STREAK + 1); /* the first one ends what came before */
+	CHECK(atomic_load(&lock.bias) == UT_MUTEX_SELF());
+}
+
 int main(void)
 {
 	ut_mutex_init(&lock);
@@ -128,7 +189,11 @@ int main(void)
 	ut_mutex_init_frequent(&lock);
 	all_take();
 	post_all();
-	if (ut_barrier_has_process())
-		plain_again();
+	if (!ut_barrier_has_process())
+		return 0;
+	ut_mutex_init_frequent(&lock); /* the main thread may own it */
+	plain_again();
+	ut_mutex_init_frequent(&lock);
+	owned();
 	return 0;
 }
