@@ -105,11 +105,14 @@ void dev_acks_penalise(struct dev_adapter *a)
 
 void dev_acks_judge(struct dev_adapter *a, uint64_t now)
 {
-	uint64_t since = atomic_load_explicit(&a->delayed_ack.since, memory_order_relaxed);
+	struct dev_delayed_ack *d = &a->delayed_ack;
+	uint64_t since = atomic_load_explicit(&d->since, memory_order_relaxed);
+	bool late = d->by_fast ? atomic_load_explicit(&a->driver.ticks, memory_order_relaxed) != a->rounds.tick
+			       : since && now - since > DEV_DEFER_NS;
 
 	eng_dev_held(&a->dev);
 	/* A post without a round may have taken it along long ago. */
-	if (since && now - since > DEV_DEFER_NS && a->machine->acks_pending(&a->dev))
+	if (late && a->machine->acks_pending(&a->dev))
 		dev_acks_penalise(a);
 }
 

@@ -82,9 +82,9 @@ struct dev_delayed_ack {
 	_Atomic uint64_t since;
 	uint32_t penalty; /* receptions until deferral is tried again */
 
-	/* Those that were deferred without a round, and without a look at the clock (fast.c). */
+	/* Those that were deferred without a round, and without a look at the clock (fast.c). The first round behind a tick
+	 * of the background thread finds them late. */
 	bool by_fast;         /* one waits, */
-	uint32_t fast_tick;   /* since this tick of the thread, */
 	uint32_t empty_polls; /* and so many polls have found nothing since */
 };
 

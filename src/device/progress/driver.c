@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define POLLS_BESIDE 32 /* polls in one round of the thread that make an application the driver, too */
+#define POLLS_BESIDE 64 /* polls without a round, in one round of the thread that make an application the driver, too */
 #define TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
 #define TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
 #define AWAY_NS 200000ull /* a poller that has not polled for so long looks elsewhere */

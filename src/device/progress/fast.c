@@ -27,26 +27,23 @@ static inline bool undisturbed(struct dev_adapter *a, enum dev_driver driver, un
 
 static inline bool may_be_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	return a->rounds.without < a->rounds.most && undisturbed(a, DEV_DRIVER_APP, 0);
+	return a->rounds.without < a->rounds.most &&
+	       atomic_load_explicit(&a->driver.ticks, memory_order_relaxed) == a->rounds.tick &&
+	       undisturbed(a, DEV_DRIVER_APP, 0);
 }
 
 /*
- * As dev_acks_judge() and dev_acks_note(), without the clock: that an acknowledgement has waited long
- * shows in the thread's tick, and in empty polls. After so many of those no response is on its
- * way, and a peer with a short queue stands still until it is acknowledged.
+ * As dev_acks_note(), without the clock: that an acknowledgement has waited long shows in empty polls. After so many
+ * of those no response is on its way, and a peer with a short queue stands still until it is acknowledged.
  */
 static void note_acks(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
 {
-	uint32_t tick = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
 	struct dev_delayed_ack *d = &a->delayed_ack;
 
-	if (d->by_fast && d->fast_tick != tick)
-		dev_acks_penalise(a);
 	d->empty_polls = found ? 0 : d->empty_polls + 1;
 	if (d->empty_polls >= ACK_EMPTY_POLLS)
 		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
 	d->by_fast = a->machine->acks_pending(&a->dev);
-	d->fast_tick = tick;
 }
 
 /* --- a post --- */

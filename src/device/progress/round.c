@@ -91,9 +91,10 @@ static void judge_driver(struct dev_adapter *a, enum dev_by by, uint64_t now, in
 
 static void begin(struct dev_adapter *a, enum dev_by by, uint64_t now) UT_REQUIRES(a->dev.lock)
 {
-	a->rounds.without = 0;
-	a->rounds.timed_posts = false;
 	dev_acks_judge(a, now);
+	a->rounds.timed_posts = false;
+	a->rounds.without = 0;
+	a->rounds.tick = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
 	a->stage->pages_checked_at = by == DEV_BY_THREAD ? 0 : now;
 	if (by == DEV_BY_APP)
 		a->driver.last_round = now;

@@ -14,12 +14,15 @@
 
 struct dev_adapter;
 
-#define DEV_ROUND_EVERY 32 /* polls, posts or messages that go without a round; then one is due, which acknowledges too */
+/* Polls, posts or messages that go without a round; then one is due, which acknowledges too. A message that comes during a round is
+ * seen after it, so it should not be a large part of the time in which a thread polls. */
+#define DEV_ROUND_EVERY 128
 
 /* dev.lock */
 struct dev_rounds {
 	bool quiescent;   /* the last round left nothing to do but wait */
 	uint32_t without; /* polls, posts and messages since then */
+	uint32_t tick;    /* dev_driver_state.ticks then: the next tick asks for a round as well */
 	/* So many of an application's threads may go without the next one. 0: the adapter is not quiescent, acknowledgements leave
 	 * at once (dev_delayed_ack.penalty), or it is not known which pages are present (ut_stage.pages_checked_at). */
 	uint32_t most;

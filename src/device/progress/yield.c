@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 
 #define NONE 1 /* empty polls count from none again; not 0, which says that something was found */
-#define BACKOFF_MOST 4 /* so often the polls before a yield are halved at most */
+#define BACKOFF_MOST 5 /* so often the polls before a yield are halved at most */
 #define MET_NS 500ull /* a yield in which another thread ran lasts so long at least, */
-#define STRANGER_POLLS 1024 /* empty polls after a yield beside strangers until they count, */
-#define WAIT_POLLS 256 /* and after a brief wait */
+#define STRANGER_POLLS 2048 /* empty polls after a yield beside strangers until they count, */
+#define WAIT_POLLS 512 /* and after a brief wait */
 #define YIELDS_ASK 16 /* one yield of so many asks the scheduler when the answer is known */
 
 __thread struct dev_turn dev_turn __attribute__((tls_model("initial-exec")));

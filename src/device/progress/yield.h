@@ -23,7 +23,7 @@
 struct eng_cq;
 struct eng_dev;
 
-#define DEV_POLL_WEIGHT 4     /* so many polls without a round count as one with */
+#define DEV_POLL_WEIGHT 8     /* so many polls without a round count as one with */
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define DEV_ROUND_MOST 65536u /* empty polls of a round over so many queues; behind them another one is taken to begin */
 #define DEV_BRIEF_WAIT_NS 200000ull  /* the longest brief wait: a completion that another thread has taken in is seen then */
