@@ -179,27 +179,21 @@ void ut_mutex_noticed(struct ut_mutex *l)
 	ut_mutex_wake(l);
 }
 
-/* A holder's turn ends that is the thread's first one behind another thread's, or the last one of a streak: then the thread
- * becomes the owner, or its way begins again. */
-void ut_mutex_count_turn(struct ut_mutex *l)
+/* A streak of turns ends: the thread becomes the owner, or its way begins again. */
+void ut_mutex_own(struct ut_mutex *l)
 {
-	uintptr_t self = UT_MUTEX_SELF();
-	bool streak = l->last == self;
-
-	l->last = self;
 	l->turns = 0;
-	if (!streak || (l->owner && l->owner != self))
+	if (l->owner && l->owner != l->last)
 		return;
-	l->owner = self;
-	atomic_store_explicit(&l->bias, self, memory_order_relaxed);
+	l->owner = l->last;
+	atomic_store_explicit(&l->bias, l->owner, memory_order_relaxed);
 }
 
 /* By an atomic instruction. */
 void ut_mutex_release(struct ut_mutex *l)
 {
 	if (atomic_load_explicit(&l->mode, memory_order_relaxed) != UT_MUTEX_ATOMIC) {
-		if (l->last != UT_MUTEX_SELF() || ++l->turns >= UT_MUTEX_STREAK)
-			ut_mutex_count_turn(l);
+		ut_mutex_count_turn(l);
 		if (++l->streak >= UT_MUTEX_STREAK)
 			begin_plain(l);
 	}

@@ -97,7 +97,7 @@ void ut_mutex_wake(struct ut_mutex *l);
 bool ut_mutex_try_again(struct ut_mutex *l, bool taken);
 void ut_mutex_release(struct ut_mutex *l);
 void ut_mutex_noticed(struct ut_mutex *l);
-void ut_mutex_count_turn(struct ut_mutex *l);
+void ut_mutex_own(struct ut_mutex *l);
 void ut_mutex_left(struct ut_mutex *l);
 
 static inline void ut_mutex_init(struct ut_mutex *l)
@@ -185,6 +185,19 @@ static inline void ut_lock(struct ut_mutex *l)
 		ut_mutex_sleep(l, taken);
 }
 
+/* The turn of a holder of word ends. */
+static inline void ut_mutex_count_turn(struct ut_mutex *l)
+{
+	uintptr_t self = UT_MUTEX_SELF();
+
+	if (l->last != self) {
+		l->last = self;
+		l->turns = 0;
+	} else if (__builtin_expect(++l->turns >= UT_MUTEX_STREAK, 0)) {
+		ut_mutex_own(l);
+	}
+}
+
 static inline void ut_unlock(struct ut_mutex *l) UT_RELEASE(l) UT_NO_TSA;
 static inline void ut_unlock(struct ut_mutex *l)
 {
@@ -203,8 +216,7 @@ static inline void ut_unlock(struct ut_mutex *l)
 		ut_mutex_release(l);
 		return;
 	}
-	if (l->last != UT_MUTEX_SELF() || ++l->turns >= UT_MUTEX_STREAK)
-		ut_mutex_count_turn(l);
+	ut_mutex_count_turn(l);
 	atomic_store_explicit(&l->word, 0, memory_order_release);
 	ut_barrier_light();
 	if (__builtin_expect(atomic_load_explicit(&l->mode, memory_order_relaxed) != mode, 0))

@@ -92,13 +92,11 @@ void tcp_mute(struct tcp_stream *s)
 	errno = keep;
 }
 
-void tcp_unmute(struct tcp_stream *s)
+void tcp_return(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 	int keep = errno;
 
-	if (!atomic_load_explicit(&s->muted, memory_order_relaxed))
-		return;
 	ut_lock(&p->muting);
 	if (!ut_list_empty(&s->muted_node))
 		resume(p, s);
@@ -106,7 +104,7 @@ void tcp_unmute(struct tcp_stream *s)
 	errno = keep;
 }
 
-void tcp_unmute_all(struct tcp_place *p)
+void tcp_return_all(struct tcp_place *p)
 {
 	int keep = errno;
 
@@ -116,12 +114,10 @@ void tcp_unmute_all(struct tcp_place *p)
 	errno = keep;
 }
 
-void tcp_mute_end(struct tcp_stream *s)
+void tcp_end_muted(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
-	if (!atomic_load_explicit(&s->muted, memory_order_relaxed))
-		return;
 	ut_lock(&p->muting);
 	if (!ut_list_empty(&s->muted_node)) {
 		end(p, s);
@@ -137,21 +133,6 @@ void tcp_mute_again(struct tcp_place *p)
 	ut_lock(&p->muting);
 	set_timer(p, 0); /* it is readable until it is set */
 	resume_all(p);
-	ut_unlock(&p->muting);
-	errno = keep;
-}
-
-void tcp_sleep(struct link_streams *l, bool on, bool look)
-{
-	struct tcp_place *p = tcp_of(l);
-	int keep = errno;
-
-	(void)look; /* every event shows at the descriptor */
-	atomic_store(&p->sleeping, on);
-	ut_lock(&p->muting);
-	p->app_polls = !on;
-	if (on)
-		resume_all(p);
 	ut_unlock(&p->muting);
 	errno = keep;
 }

@@ -25,13 +25,41 @@ static inline void tcp_used(struct tcp_stream *s)
 		tcp_mute(s);
 }
 /* Returns the stream to the epoll set, if it is muted. */
-void tcp_unmute(struct tcp_stream *s);
-void tcp_unmute_all(struct tcp_place *p);
+void tcp_return(struct tcp_stream *s);
+static inline void tcp_unmute(struct tcp_stream *s)
+{
+	if (atomic_load_explicit(&s->muted, memory_order_relaxed))
+		tcp_return(s);
+}
 /* The stream is muted no longer, and stays out of the epoll set. */
-void tcp_mute_end(struct tcp_stream *s);
+void tcp_end_muted(struct tcp_stream *s);
+static inline void tcp_mute_end(struct tcp_stream *s)
+{
+	if (atomic_load_explicit(&s->muted, memory_order_relaxed))
+		tcp_end_muted(s);
+}
 /* The timer has fired. */
 void tcp_mute_again(struct tcp_place *p);
-/* link_streams_ops.sleep */
-void tcp_sleep(struct link_streams *l, bool on, bool look);
+void tcp_return_all(struct tcp_place *p);
+static inline void tcp_unmute_all(struct tcp_place *p)
+{
+	bool any;
+
+	ut_lock(&p->muting);
+	any = !ut_list_empty(&p->muted);
+	ut_unlock(&p->muting);
+	if (any)
+		tcp_return_all(p);
+}
+
+/* An application thread polls from here on, or the descriptor shows everything. */
+static inline void tcp_mute_allow(struct tcp_place *p, bool polls)
+{
+	ut_lock(&p->muting);
+	p->app_polls = polls;
+	ut_unlock(&p->muting);
+	if (!polls)
+		tcp_unmute_all(p);
+}
 
 #endif

@@ -373,6 +373,16 @@ int tcp_fd(struct link_streams *l)
 	return tcp_of(l)->epfd;
 }
 
+/* Every event shows at the descriptor, so there is nothing to `look` for. */
+void tcp_sleep(struct link_streams *l, bool on, bool look)
+{
+	struct tcp_place *p = tcp_of(l);
+
+	(void)look;
+	atomic_store(&p->sleeping, on);
+	tcp_mute_allow(p, !on);
+}
+
 int tcp_watch(struct link_streams *l, struct link_watch *w)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uintptr_t)w | WATCH_BIT };

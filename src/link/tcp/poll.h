@@ -11,6 +11,7 @@ int tcp_peek(struct link_streams *l);
 bool tcp_is_quiet(struct link_streams *l);
 uint64_t tcp_deadline(struct link_streams *l);
 int tcp_fd(struct link_streams *l);
+void tcp_sleep(struct link_streams *l, bool on, bool look);
 int tcp_watch(struct link_streams *l, struct link_watch *w);
 void tcp_unwatch(struct link_streams *l, struct link_watch *w);
 
