@@ -28,10 +28,10 @@ bool ut_reach(const void *p, size_t len, enum ut_reach_how how)
 
 int ut_reach_word(void *at)
 {
-	static uint32_t nobody; /* sleeps here */
+	static uint32_t unwatched; /* no thread sleeps here */
 	int keep = errno, r = 0;
 
-	if (syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0l, 0l, at,
+	if (syscall(SYS_futex, &unwatched, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0l, 0l, at,
 		    (long)FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0)) < 0)
 		r = -errno;
 	errno = keep;

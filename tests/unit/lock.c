@@ -134,9 +134,11 @@ static void *take_once(void *arg)
 
 static void *try_once(void *arg)
 {
-	*(bool *)arg = ut_trylock(&lock);
-	if (*(bool *)arg)
+	*(bool *)arg = false;
+	if (ut_trylock(&lock)) {
+		*(bool *)arg = true;
 		ut_unlock(&lock);
+	}
 	return NULL;
 }
 
