@@ -92,7 +92,8 @@ static void copy_operation(struct eng_qp *qp, struct eng_swqe *w, const struct i
 }
 
 #define PLAIN_OPS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_RDMA_WRITE | \
-		   1u << IBV_WR_RDMA_WRITE_WITH_IMM)
+		   1u << IBV_WR_RDMA_WRITE_WITH_IMM | 1u << IBV_WR_RDMA_READ | PLAIN_ATOMICS)
+#define PLAIN_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
 #define PLAIN_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
 
 uint32_t eng_post_plain_ops(const struct eng_dev *dev, enum ibv_qp_type type, const struct ibv_qp_cap *cap)
@@ -100,17 +101,39 @@ uint32_t eng_post_plain_ops(const struct eng_dev *dev, enum ibv_qp_type type, co
 	return type == IBV_QPT_RC && cap->max_send_sge ? PLAIN_OPS & ~dev->proto->wr_refused : 0;
 }
 
+static inline bool is_plain_atomic(enum ibv_wr_opcode opcode)
+{
+	return PLAIN_ATOMICS >> opcode & 1;
+}
+
+/* A Read or an atomic passes the checks that are only for these. */
+static inline bool reads_plainly(const struct eng_qp *qp, const struct ibv_send_wr *wr)
+{
+	return qp->attr.max_rd_atomic && (!is_plain_atomic(wr->opcode) || wr->sg_list->length >= 8);
+}
+
+/* As fill_plain(), of what only an atomic has. */
+static __attribute__((noinline)) void fill_atomic(struct eng_swqe *w, const struct ibv_send_wr *wr)
+{
+	w->length = 8;
+	w->remote_addr = wr->wr.atomic.remote_addr;
+	w->rkey = wr->wr.atomic.rkey;
+	w->atomic.compare_add = wr->wr.atomic.compare_add;
+	w->atomic.swap = wr->wr.atomic.swap;
+}
+
 /*
- * The usual request: a Send or Write from one piece of registered memory. It passes all checks of fill().
+ * The usual request: a Send, Write, Read or atomic with one piece of registered memory. It passes all checks of fill().
  * Members that it does not use keep the values of the slot's last request. Returns false for any other
  * request.
  */
 static inline bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
-	bool remote = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM;
+	bool remote = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM || wr->opcode == IBV_WR_RDMA_READ;
 
 	if (wr->num_sge != 1 || (wr->send_flags & ~PLAIN_FLAGS) || wr->opcode >= 32 ||
-	    !(qp->plain_ops >> wr->opcode & 1) || wr->sg_list->length > qp->dev->max_msg_sz)
+	    !(qp->plain_ops >> wr->opcode & 1) || wr->sg_list->length > qp->dev->max_msg_sz ||
+	    (wr->opcode >= IBV_WR_RDMA_READ && !reads_plainly(qp, wr)))
 		return false;
 	w->wr_id = wr->wr_id;
 	w->length = wr->sg_list->length;
@@ -124,6 +147,8 @@ static inline bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struc
 	w->first_psn = w->last_psn = w->ssn = 0;
 	w->started = w->done = 0;
 	w->sge[0] = wr->sg_list[0];
+	if (is_plain_atomic(wr->opcode))
+		fill_atomic(w, wr);
 	return true;
 }
 
