@@ -21,6 +21,8 @@ SINGLE += [
     ("TCP, a call per 64 B", "iwarp", "msg/s", f"bench-rawtcp rate 64 {SECONDS}"),
     ("TCP, 16 messages a call, 1 socket", "iwarp scale", "msg/s", f"bench-rawtcp many 1 {SECONDS}"),
     ("TCP, 16 messages a call, 1,000 sockets", "iwarp scale", "msg/s", f"bench-rawtcp many 1000 {SECONDS}"),
+    ("TCP, copied and summed, 64 KiB", "iwarp", "GB/s", f"bench-rawtcp sum 65536 {SECONDS}"),
+    ("TCP, copied and summed, 1 MiB", "iwarp", "GB/s", f"bench-rawtcp sum 1048576 {SECONDS}"),
     ("UDP, blocking", "roce", "us", "bench-rawudp blat 24 10000"),
     ("UDP, acknowledged, polling", "roce", "us", "bench-rawudp acked 24 20000"),
     ("UDP, a datagram per 64 B", "roce", "msg/s", f"bench-rawudp pps 80 {SECONDS}"),
