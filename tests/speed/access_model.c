@@ -4,6 +4,7 @@
  *
  *	again		a requester that uses a grant which it has kept
  *	asks		a requester that looks at the exported tables for each access
+ *	no area		the same, of a key without an area: it reads the key again behind a fence of its own
  *	revokes		an exporter that revokes a key, gives the memory back, and exports other memory by the same key
  *	leaves		an exporter that reads no more of the requester, and gives its memory back
  *
@@ -39,7 +40,7 @@ static struct {
 	struct shm_grant grant;
 	unsigned grant_is_of; /* the memory */
 	/* the scenario */
-	bool fenced, asks, leaves;
+	bool fenced, asks, leaves, no_area;
 	/* the events so far */
 	unsigned memory; /* that the key stands for; 0: it was given back */
 	unsigned reached, granted;
@@ -90,6 +91,18 @@ static bool by_grant(void)
 	return true;
 }
 
+static bool has_key(void)
+{
+	return atomic_load_explicit(key(), memory_order_acquire) == KEY;
+}
+
+/* As access_part() of proto/ib/direct.c. */
+static bool has_key_still(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return has_key();
+}
+
 static void by_tables(void)
 {
 	const struct ut_flow flow = { 0 };
@@ -97,12 +110,13 @@ static void by_tables(void)
 
 	if (!shm_access_begin(&w.requester.base, &flow, QPN, &v))
 		return;
-	if (atomic_load_explicit(key(), memory_order_acquire) == KEY) {
+	if (has_key() && (!w.no_area || has_key_still())) {
 		/* What the entry says, which does not change from here on. */
 		unsigned memory = w.memory;
 
 		reach(memory);
-		w.grant = v.grant;
+		if (!w.no_area)
+			w.grant = v.grant;
 		w.grant_is_of = memory;
 	}
 	shm_access_end(&w.requester.base);
@@ -127,6 +141,8 @@ static void exporter(void)
 		return;
 	}
 	atomic_store_explicit(key(), 0, memory_order_relaxed);
+	if (!w.no_area)
+		shm_export_end_grants(&w.exporter.base);
 	shm_export_quiesce(&w.exporter.base);
 	w.memory = 0;
 	mc_point("the memory is given back");
@@ -171,6 +187,7 @@ static void make_world(void)
 		w.page[i].id = 3 + (uint32_t)i;
 	w.requester.page = &w.page[0];
 	w.exporter.page = &w.page[1];
+	w.exporter.base.export = tables();
 	w.requester.base.epoch = 1;
 	ut_list_init(&w.exporter.rx);
 	ut_list_add_tail(&w.exporter.rx, &w.rx.node);
@@ -197,7 +214,7 @@ static void search(bool want)
 
 	w.granted = 0;
 	good = mc_explore(&model, want, &states);
-	printf("# %s, %s, %s%s: %lu states, %u by a grant, %s\n", w.asks ? "asks" : "again", w.leaves ? "leaves" : "revokes",
+	printf("# %s, %s, %s%s: %lu states, %u by a grant, %s\n", w.no_area ? "no area" : w.asks ? "asks" : "again", w.leaves ? "leaves" : "revokes",
 	       w.fenced ? "fenced by the exporter" : "a full fence", mc_no_fences ? ", without it" : "", states, w.granted,
 	       good ? "all end well" : "a way that does not");
 	fflush(stdout);
@@ -213,6 +230,10 @@ int main(void)
 		w.leaves = i & 4;
 		mc_no_fences = i & 8;
 		search(!mc_no_fences);
+		w.no_area = w.asks && !w.leaves;
+		if (w.no_area)
+			search(!mc_no_fences);
+		w.no_area = false;
 	}
 	return 0;
 }

@@ -190,6 +190,7 @@ static const struct shm_channel_ops ops = {
 	.next_died = next_died,
 	.access_end = shm_channel_default_nothing,
 	.export_area = shm_channel_default_export_area,
+	.end_grants = shm_channel_default_nothing,
 	.quiesce = shm_channel_default_nothing,
 	.forget = shm_channel_default_nothing,
 };

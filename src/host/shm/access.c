@@ -203,11 +203,12 @@ static void wait_out(const struct shm_peer_rx *r, uint64_t access_word)
 	}
 }
 
-/* What was revoked is so for all requester processes: either they find that out, or their access is seen from here on. */
-static void end_grants(struct shm_chan *ch)
+void shm_export_end_grants(struct shm_channel *c)
 {
-	struct shm_export *s = &ch->page->export;
+	struct shm_export *s = c->export;
 
+	if (!s)
+		return;
 	atomic_store(&s->revoked, atomic_load_explicit(&s->revoked, memory_order_relaxed) + 1);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&s->fences, memory_order_relaxed))
@@ -229,7 +230,7 @@ void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
 {
 	if (!r->page)
 		return;
-	end_grants(ch);
+	shm_export_end_grants(&ch->base);
 	quiesce_one(ch, r);
 }
 
@@ -238,7 +239,7 @@ void shm_export_quiesce(struct shm_channel *c)
 	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r;
 
-	end_grants(ch);
+	atomic_thread_fence(memory_order_seq_cst);
 	ut_list_each(r, &ch->rx, node)
 		quiesce_one(ch, r);
 }

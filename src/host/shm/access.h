@@ -27,6 +27,7 @@ ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct 
 uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
 void shm_access_end(struct shm_channel *c);
 void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id);
+void shm_export_end_grants(struct shm_channel *c);
 void shm_export_quiesce(struct shm_channel *c);
 void shm_chan_forget(struct shm_channel *c);
 /* Waits for the access of this peer alone. All it could begin another by has been revoked. */

@@ -154,6 +154,9 @@ struct shm_channel_ops {
 	/* Exports an area (area.h) to the writer of m, which attaches it at once, a little later, or never. A second
 	 * call for the same one is cheap. */
 	void (*export_area)(struct shm_channel *c, const struct shm_message *m, uint32_t id);
+	/* Ends what requester processes may have kept as granted (grant.h). Before quiesce() where a queue pair or a key with an area has been
+	 * revoked: either they find that out, or their access is seen from here on. */
+	void (*end_grants)(struct shm_channel *c);
 	/* Returns when no direct access that began before the call goes on. The entries have been revoked. Blocks. */
 	void (*quiesce)(struct shm_channel *c);
 	/*
@@ -198,7 +201,7 @@ static inline bool shm_channel_is_none(const struct shm_channel *c)
 
 /*
  * Slots of a channel without lanes: lane() returns false; of one that nothing observes: watch() does nothing; and of one without direct access: access_begin() returns NULL,
- * access_copy() -ENOTCONN, access_attached() NULL; next_died() false. nothing: for flush, notify, release, access_end, quiesce and forget.
+ * access_copy() -ENOTCONN, access_attached() NULL; next_died() false. nothing: for flush, notify, release, access_end, end_grants, quiesce and forget.
  */
 bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
 void shm_channel_default_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data,

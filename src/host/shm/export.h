@@ -18,8 +18,9 @@
  * and waits for its end. So the fields of a key that was found do not change during the access, since they
  * change only while the key is 0, and memory that was given back is not accessed any more. They are the same in
  * later accesses, too, while `revoked` is (grant.h). An exporter that says so in `fences` executes the requester's fence
- * as well, by ut_barrier_host(): an access is frequent, and the end of a registration rare
- * (tests/speed/access_model.c). Both tables are caches that map by the low bits of a number: what they do not have goes
+ * as well, by ut_barrier_host(): an access by loads and stores is frequent, and the end of an area's registration rare
+ * (tests/speed/access_model.c). A key without an area is used by a system call, and programs may register such memory for each
+ * transfer: there `revoked` stays, both execute their own fences, and the requester reads the key again behind its own. Both tables are caches that map by the low bits of a number: what they do not have goes
  * through the ring.
  */
 #ifndef HOST_SHM_EXPORT_H

@@ -87,16 +87,19 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index)
 	struct shm_export *s = port->chan->export;
 	struct shm_export_key *k = &s->keys[index % SHM_EXPORTS];
 	struct shm_export_qp *e = &s->qps[index % SHM_EXPORTS];
-	bool exported = false;
+	bool exported = false, granted = false;
 
 	if (atomic_load_explicit(&k->key, memory_order_relaxed) >> 8 == index) {
 		atomic_store_explicit(&k->key, 0, memory_order_relaxed);
 		exported = true;
+		granted = k->area;
 	}
 	if (atomic_load_explicit(&e->qpn, memory_order_relaxed) == index) {
 		atomic_store_explicit(&e->qpn, 0, memory_order_relaxed);
-		exported = true;
+		exported = granted = true;
 	}
+	if (granted)
+		port->chan->ops->end_grants(port->chan);
 	if (exported)
 		port->chan->ops->quiesce(port->chan);
 }
@@ -347,6 +350,9 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, ui
 		ok = touch(q, w, at, *done, part, now);
 		remember(q, s, k, w->rkey, &v);
 	} else {
+		/* A key without an area is revoked without a fence in this process's place. */
+		atomic_thread_fence(memory_order_seq_cst);
+		k = grants(q, s, w, &addr);
 		part = left < PIECE_COPIED ? left : PIECE_COPIED;
 		ok = k && by_copy(q, w, &v, addr + *done, *done, part);
 	}

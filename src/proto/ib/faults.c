@@ -98,6 +98,7 @@ unsigned ibp_faults(struct eng_dev *dev, struct link_rules *rules)
 		atomic_store_explicit(&s->keys[k].key, 0, memory_order_relaxed);
 		atomic_store_explicit(&s->qps[k].qpn, 0, memory_order_relaxed);
 	}
+	port->chan->ops->end_grants(port->chan);
 	port->chan->ops->quiesce(port->chan);
 	return without_packets;
 }
