@@ -99,7 +99,7 @@ for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP local")):
                                                ("iperf3", "iperf3", 1.0))]
 TARGETS += [("iWARP, one host", f"{name} Write", at(f"iWARP local ib_write_bw {name}"), at("TCP, stream", key), "raw TCP", AT_LEAST, 0.9)
             for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576"))]
-# What the machine sets where a segment carries a CRC of what left, and nothing is placed before it is checked, by 1.3.
+# The limit of the machine where a segment carries the CRC of its bytes, and nothing is placed before that is checked, by 1.3.
 TARGETS += [("iWARP", f"{size} Write, CRC on", at(f"iWARP ib_write_bw {size}"), at(f"TCP, copied and summed, {size}"),
              "raw TCP, copied and summed at both ends", AT_LEAST, 0.77) for size in ("64 KiB", "1 MiB")]
 TARGETS += [

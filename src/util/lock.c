@@ -146,7 +146,7 @@ void ut_mutex_wake(struct ut_mutex *l)
 	wake(&l->word);
 }
 
-/* What other threads published before they closed the owner's way is visible behind the fence. */
+/* The fence makes visible all that other threads published before they closed the owner's way. */
 void ut_mutex_left(struct ut_mutex *l)
 {
 	atomic_store_explicit(&l->inside, UT_MUTEX_OUTSIDE, memory_order_release);

@@ -66,7 +66,7 @@ enum {
 #define UT_MUTEX_STREAK 512u /* a contended frequent lock costs at most one fence of other threads in so many turns */
 #endif
 
-/* What identifies a running thread. */
+/* Identifies a running thread. */
 #ifndef UT_MUTEX_SELF
 #define UT_MUTEX_SELF() ((uintptr_t)__builtin_thread_pointer())
 #endif

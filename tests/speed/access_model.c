@@ -111,7 +111,7 @@ static void by_tables(void)
 	if (!shm_access_begin(&w.requester.base, &flow, QPN, &v))
 		return;
 	if (has_key() && (!w.no_area || has_key_still())) {
-		/* What the entry says, which does not change from here on. */
+		/* The entry does not change from here on. */
 		unsigned memory = w.memory;
 
 		reach(memory);

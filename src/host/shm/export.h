@@ -19,9 +19,12 @@
  * change only while the key is 0, and memory that was given back is not accessed any more. They are the same in
  * later accesses, too, while `revoked` is (grant.h). An exporter that says so in `fences` executes the requester's fence
  * as well, by ut_barrier_host(): an access by loads and stores is frequent, and the end of an area's registration rare
- * (tests/speed/access_model.c). A key without an area is used by a system call, and programs may register such memory for each
- * transfer: there `revoked` stays, both execute their own fences, and the requester reads the key again behind its own. Both tables are caches that map by the low bits of a number: what they do not have goes
- * through the ring.
+ * (tests/speed/access_model.c).
+ *
+ * A key without an area is used by a system call, and programs may register such memory for each transfer. There
+ * `revoked` stays, both execute their own fences, and the requester reads the key again behind its own.
+ *
+ * Both tables are caches that map by the low bits of a number: what they do not have goes through the ring.
  */
 #ifndef HOST_SHM_EXPORT_H
 #define HOST_SHM_EXPORT_H
