@@ -2,8 +2,8 @@
 /*
  * Direct access between two links: not before the exporter knows the peer process, not after the
  * exporter closed; quiesce waits for accesses under way, but not for dead peers. The bytes arrive;
- * an address that is no memory, or no longer that process's, is an error. A grant holds until the exporter revokes
- * anything, attaches another area, or closes.
+ * an address that is no memory, or no longer that process's, is an error. A grant holds until the exporter ends
+ * all, attaches another area, or closes.
  */
 #include "shm_channel_util.h"
 

@@ -2,8 +2,8 @@
 /*
  * Direct access that was granted, remembered. A connection uses one key of its peer again and again, so what it has found in the
  * exported tables, and where the exporter's area is attached, it keeps as a grant: shm_channel_ops.access_begin() fills it
- * in beside the tables. It holds until the exporter revokes anything, which moves a count in its tables
- * (export.h), and until the channel's epoch ends.
+ * in beside the tables. It holds until the exporter revokes a queue pair or a key with an area, which moves a count in its
+ * tables (export.h), and until the channel's epoch ends.
  *
  *     if (shm_grant_holds(c, g) && shm_grant_begin(c, g))
  *             loads and stores, as behind access_begin()
