@@ -173,7 +173,7 @@ static void waits(struct pair *p)
 	channel_of(p->a)->ops->access_end(channel_of(p->a));
 }
 
-/* --- what was granted before --- */
+/* --- grants that are kept --- */
 
 static struct shm_grant granted(struct pair *p)
 {
@@ -206,7 +206,7 @@ static void grants(struct pair *p)
 	for (int i = 0; i < 2; i++)
 		CHECK(enters_again(p, &g));
 	channel_of(p->b)->ops->quiesce(channel_of(p->b));
-	CHECK(enters_again(p, &g)); /* what was revoked had no area */
+	CHECK(enters_again(p, &g)); /* the revoked key had no area */
 	channel_of(p->b)->ops->end_grants(channel_of(p->b));
 	CHECK(!enters_again(p, &g));
 	g = granted(p);

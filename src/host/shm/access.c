@@ -63,7 +63,7 @@ const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut
 		.fenced = t->ring.fenced_by_peer && atomic_load_explicit(&t->ring.page->export.fences, memory_order_relaxed),
 	};
 	shm_grant_announce(c, &ret->grant);
-	/* Before the tables: what is revoked behind it is found by the next access. */
+	/* Before the tables: the next access finds each revocation behind it. */
 	ret->grant.revoked = atomic_load(&ret->grant.tables->revoked);
 	if (atomic_load(&t->ring.consumer->gone)) {
 		shm_access_end(c);

@@ -6,8 +6,8 @@
  *
  * The kernel tells the epoll sets of each datagram that comes to a socket or has left it, which is a tenth of an 8-byte Send.
  * While an application thread polls (link_ops.sleep), or the background thread spins (link_ops.attend), no thread waits for
- * that, so sockets in steady use are paused: they leave the epoll set. A paused socket is in the poll set, or one that only sends, whose reports of errors udp_error()
- * looks for. Before a thread sleeps all return, and one that leaves the poll set does.
+ * that, so sockets in steady use are paused: they leave the epoll set. A paused socket is in the poll set, or one that only
+ * sends, whose reports of errors udp_error() looks for. Before a thread sleeps all return, and one that leaves the poll set does.
  */
 #ifndef LINK_UDP_POLL_H
 #define LINK_UDP_POLL_H

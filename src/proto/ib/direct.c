@@ -285,7 +285,7 @@ static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, c
 	return chan->ops->access_attached(v, k->area, addr - k->area_addr, len);
 }
 
-/* Returns the exporter's memory of all the request, as it is attached here, if what was granted last covers it: the access has begun.
+/* Returns the exporter's memory of all the request, as it is attached here, if the last grant covers it: the access has begun.
  * Else NULL. */
 static inline uint8_t *enter(struct ibp_qp *q, const struct eng_swqe *w, unsigned need)
 {
