@@ -111,7 +111,8 @@ struct link_stream {
  * it only after a poll() that follows unwatch() has returned. */
 struct link_watch {
 	int fd;
-	/* Called by poll() while the descriptor is readable. Returns the number of events. */
+	bool edge; /* it is a member that shows an event once, to the thread that takes it (link_streams.woken) */
+	/* Called by poll() while the descriptor is readable, or behind each event that poll() takes. Returns the number of events. */
 	int (*ready)(struct link_watch *w, uint64_t now);
 };
 
@@ -235,7 +236,8 @@ struct link_streams {
 	bool rare;  /* the owner polls other things besides: the descriptor is asked in some calls
                      * only */
 	bool found; /* one of those had an event in this round, so the owner does not sleep yet */
-	bool woken; /* for the next peek(): the owner has slept on the descriptor, and calls poll() before it sleeps again */
+	bool woken; /* also for a peek(): a thread has slept on the descriptor since the last poll(), and may have taken events that
+                     * are shown once (link_watch.edge). poll() follows before the next sleep, and is told, too */
 	bool asked; /* the place's: the last peek() has made system calls */
 };
 

@@ -5,6 +5,10 @@
  * the reader looks where the writer put them. Without the fences, without the second look before
  * sleep, if a late wake does not end a sleep, or if the base moves too early, a way must be found
  * that ends badly.
+ *
+ * And two pipes whose owner sleeps on its set until its wake fd is written, which shows each write once
+ * (link/local/wakefd.h). If the owner's next round is not told that a write was taken, or only the pipes that have bytes
+ * end their sleep behind it, a way must be found that ends badly.
  */
 #include "model_atomics.h"
 
@@ -142,6 +146,139 @@ static void search(const char *what, bool want)
 	CHECK(good == want);
 }
 
+/* --- two pipes and a wake fd --- */
+
+static const int messages[2] = { 2, 1 };
+
+static struct {
+	struct shm_pipe out[2], in[2];
+	struct shm_end peer[2], own[2];
+	int sent[2], got[2];
+	bool written; /* and not taken by a thread */
+	bool took;    /* dev_driver_took_events() */
+	bool untold, only_with_news;
+} f;
+
+static void send_by(int i)
+{
+	while (f.sent[i] < messages[i]) {
+		f.sent[i]++;
+		if (shm_pipe_commit(&f.out[i], 8) & SHM_PIPE_WAKE_FD) {
+			mc_point("a write");
+			f.written = true;
+		}
+	}
+}
+
+static void first(void)
+{
+	send_by(0);
+}
+
+static void second(void)
+{
+	send_by(1);
+}
+
+static bool is_written(void)
+{
+	return f.written;
+}
+
+static bool has_news(int i)
+{
+	return shm_pipe_end(&f.in[i]) != f.in[i].head;
+}
+
+static bool serve(int i)
+{
+	if (!has_news(i))
+		return false;
+	shm_pipe_wake(&f.in[i]);
+	while (has_news(i)) {
+		f.got[i]++;
+		shm_pipe_consume(&f.in[i], 8);
+	}
+	return true;
+}
+
+/* Returns true if the owner may sleep behind it. */
+static bool owners_round(void)
+{
+	bool idle = true;
+
+	for (int i = 0; i < 2; i++)
+		if (f.took && (!f.only_with_news || has_news(i)))
+			shm_pipe_wake(&f.in[i]);
+	f.took = false;
+	for (int i = 0; i < 2; i++)
+		idle &= !serve(i);
+	for (int i = 0; i < 2; i++)
+		if (!shm_pipe_sleeps(&f.in[i])) {
+			shm_pipe_sleep(&f.in[i], SHM_PIPE_NEWS | SHM_PIPE_WAKE_FD);
+			idle &= !has_news(i);
+		}
+	return idle;
+}
+
+static void owner(void)
+{
+	while (f.got[0] + f.got[1] < messages[0] + messages[1]) {
+		if (!owners_round())
+			continue;
+		mc_until(is_written, "asleep");
+		f.written = false;
+		f.took = !f.untold;
+		mc_point("awake");
+		/* The message that it was woken for, without a round. */
+		if (!serve(0))
+			serve(1);
+	}
+}
+
+static void reset_both(void)
+{
+	memset(f.own, 0, sizeof(f.own));
+	memset(f.peer, 0, sizeof(f.peer));
+	memset(f.in, 0, sizeof(f.in));
+	memset(f.out, 0, sizeof(f.out));
+	for (int i = 0; i < 2; i++) {
+		f.in[i].own = f.own + i;
+		f.in[i].peer = f.peer + i;
+		f.out[i].own = f.peer + i;
+		f.out[i].peer = f.own + i;
+		f.sent[i] = f.got[i] = 0;
+	}
+	f.written = f.took = false;
+}
+
+static uint64_t state_of_both(void)
+{
+	uint64_t s = (uint64_t)f.written << 1 | f.took;
+
+	for (int i = 0; i < 2; i++)
+		s = s << 24 | (uint64_t)f.sent[i] << 22 | (uint64_t)f.got[i] << 20 | (uint64_t)f.in[i].sleeps << 12 | f.out[i].rung;
+	return s;
+}
+
+static bool both_came(void)
+{
+	return f.got[0] == messages[0] && f.got[1] == messages[1];
+}
+
+static void search_both(const char *what, bool want)
+{
+	static const struct mc_model model = {
+		"two pipes", 3, { first, second, owner }, reset_both, state_of_both, both_came
+	};
+	unsigned long states;
+	bool good = mc_explore(&model, want, &states);
+
+	printf("# two pipes, %s: %lu states, %s\n", what, states, good ? "all end well" : "a way that does not");
+	fflush(stdout);
+	CHECK(good == want);
+}
+
 int main(void)
 {
 	static const char *const names[2][4] = { { "sender's tail", "sender's head", "sender asleep",
@@ -156,6 +293,11 @@ int main(void)
 		mc_watch(&w.end[i].asleep, sizeof(w.end[i].asleep), names[i][2]);
 		mc_watch(&w.end[i].base, sizeof(w.end[i].base), names[i][3]);
 	}
+	for (int i = 0; i < 2; i++) {
+		mc_watch(&f.peer[i].tail, sizeof(f.peer[i].tail), i ? "second's tail" : "first's tail");
+		mc_watch(&f.own[i].head, sizeof(f.own[i].head), i ? "second's head" : "first's head");
+		mc_watch(&f.own[i].asleep, sizeof(f.own[i].asleep), i ? "second asleep" : "first asleep");
+	}
 	search("as it is", true);
 	w.trusting = true;
 	search("without a second look", false);
@@ -166,6 +308,13 @@ int main(void)
 	w.hasty = true;
 	search("the base moves while something is unread", false);
 	w.hasty = false;
+	search_both("as it is", true);
+	f.untold = true;
+	search_both("the round is not told of a write that was taken", false);
+	f.untold = false;
+	f.only_with_news = true;
+	search_both("pipes without news sleep on", false);
+	f.only_with_news = false;
 	mc_no_fences = true;
 	search("without fences", false);
 	return 0;

@@ -6,7 +6,10 @@
  */
 #include "link_local_util.h"
 
+#include "link/local/place.h"
+
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 struct hand {
@@ -249,10 +252,10 @@ static void wake_fds(void)
 	CHECK(writes(t.wake_fd) == 1 && !has_byte(t.tcp));
 	shm_pipe_sleep(&t.pipe, SHM_PIPE_NEWS);
 	CHECK(send_some(t.e.s, 20, 10) == 10 && writes(t.wake_fd) == 0 && has_byte(t.tcp));
-	/* One that is full is readable. */
+	/* One that is full shows no write. */
 	CHECK(write(t.wake_fd, &full, sizeof(full)) == sizeof(full));
 	shm_pipe_sleep(&t.pipe, SHM_PIPE_NEWS | SHM_PIPE_WAKE_FD);
-	CHECK(send_some(t.e.s, 30, 10) == 10 && writes(t.wake_fd) == full && !has_byte(t.tcp));
+	CHECK(send_some(t.e.s, 30, 10) == 10 && writes(t.wake_fd) == full && has_byte(t.tcp));
 	hand_over(&t);
 	/* A peer that allows a wake fd and gave none, or something else. */
 	for (int i = 0; i < 2; i++) {
@@ -261,6 +264,117 @@ static void wake_fds(void)
 		CHECK(send_some(t.e.s, 0, 10) == 10 && has_byte(t.tcp));
 		hand_over(&t);
 	}
+}
+
+/* The owner sleeps on the set, and has been woken: it takes the events, whichever they are. */
+static void sleep_on_set(struct hand *t, int events)
+{
+	struct epoll_event v[8];
+
+	CHECK(epoll_wait(t->p->ops->fd(t->p), v, 8, events ? 10000 : 0) == events);
+}
+
+static int peek(struct hand *t, bool woken)
+{
+	int r;
+
+	t->p->woken = woken;
+	r = t->p->ops->peek(t->p);
+	t->p->woken = false;
+	return r;
+}
+
+static void poll_woken(struct hand *t)
+{
+	t->p->woken = true;
+	places_poll(t->p, NULL);
+	t->p->woken = false;
+}
+
+static void put_by_wake_fd(struct hand *t, uint64_t at, unsigned n)
+{
+	const uint64_t one = 1;
+
+	for (unsigned k = 0; k < n; k++)
+		shm_pipe_at(&t->pipe)[k] = pattern(at + k);
+	CHECK(shm_pipe_commit(&t->pipe, n) == (SHM_PIPE_NEWS | SHM_PIPE_WAKE_FD));
+	CHECK(write(t->theirs, &one, sizeof(one)) == sizeof(one));
+}
+
+/* An owner that was woken from its sleep on the set takes the message in without a round, and without a read of the wake fd. */
+static void woken(void)
+{
+	const uint64_t one = 1;
+	struct hand t;
+	uint32_t asleep;
+
+	hand_open_with(&t, 7);
+	fall_asleep(&t);
+	sleep_on_set(&t, 0);
+	CHECK(writes(t.theirs) == 0);
+	for (uint64_t i = 0; i < 50; i++) {
+		asleep = atomic_load(&t.pipe.peer->asleep);
+		put_by_wake_fd(&t, i * 10, 10);
+		CHECK(peek(&t, false) == -EAGAIN && t.e.got == i * 10);
+		sleep_on_set(&t, 1);
+		CHECK(peek(&t, true) == 1 && t.e.got == i * 10 + 10);
+		CHECK(!atomic_load(&t.pipe.peer->asleep));
+		/* The round before the next sleep finds nothing, and the sleep is a new one; the write does not show again. */
+		poll_woken(&t);
+		CHECK(atomic_load(&t.pipe.peer->asleep) && atomic_load(&t.pipe.peer->asleep) != asleep);
+		sleep_on_set(&t, 0);
+	}
+	CHECK(writes(t.theirs) == 50);
+	/* A late write ends the sleep that it was not meant for though nothing has come. The event was taken. */
+	asleep = t.pipe.rung = atomic_load(&t.pipe.peer->asleep);
+	CHECK(write(t.theirs, &one, sizeof(one)) == sizeof(one));
+	sleep_on_set(&t, 1);
+	CHECK(peek(&t, true) == -EAGAIN);
+	poll_woken(&t);
+	CHECK(atomic_load(&t.pipe.peer->asleep) && atomic_load(&t.pipe.peer->asleep) != asleep);
+	put_by_wake_fd(&t, 500, 10);
+	sleep_on_set(&t, 1);
+	CHECK(peek(&t, true) == 1 && t.e.got == 510);
+	/* Bytes that a round finds before their write comes: that is read, or ends the next sleep. */
+	poll_woken(&t);
+	put_by_wake_fd(&t, 510, 10);
+	UNTIL(t.p, t.e.got == 520);
+	fall_asleep(&t);
+	sleep_on_set(&t, 0);
+	hand_over(&t);
+}
+
+/* The wake fd does not say for which stream it was written: one has bytes, and the late write for the other counts too. */
+static void woken_for_two(void)
+{
+	struct link_streams *p = local_open(), *q = local_open();
+	struct reader ra[2] = { 0 }, rb[2] = { 0 };
+	struct epoll_event v[8];
+	uint32_t asleep[2];
+
+	for (int i = 0; i < 2; i++) {
+		pair_make(p, q, LO4, &ra[i], &rb[i]);
+		q->ops->local(rb[i].s, false);
+		p->ops->local(ra[i].s, true);
+		UNTIL2(p, q, ra[i].s->shm && rb[i].s->shm);
+	}
+	for (int i = 0; i < 4; i++)
+		places_poll(p, q);
+	epoll_wait(q->ops->fd(q), v, 8, 0);
+	for (int i = 0; i < 2; i++)
+		asleep[i] = atomic_load(&local_stream_of(rb[i].s)->shm->pipe.own->asleep);
+	CHECK(asleep[0] && asleep[1] && send_some(ra[0].s, 0, 1) == 1);
+	CHECK(epoll_wait(q->ops->fd(q), v, 8, 10000) == 1);
+	q->woken = true;
+	CHECK(q->ops->peek(q) == 1 && rb[0].got == 1);
+	/* The other one sleeps until the round. */
+	CHECK(atomic_load(&local_stream_of(rb[1].s)->shm->pipe.own->asleep) == asleep[1]);
+	q->ops->poll(q, ut_now());
+	q->woken = false;
+	for (int i = 0; i < 2; i++)
+		CHECK(atomic_load(&local_stream_of(rb[i].s)->shm->pipe.own->asleep) != asleep[i]);
+	p->ops->fini(p);
+	q->ops->fini(q);
 }
 
 /* More streams than may sleep by the wake fd: the others by bytes, and one descriptor of the peer's for all. */
@@ -424,6 +538,8 @@ int main(void)
 	early_wake();
 	late_wake();
 	wake_fds();
+	woken();
+	woken_for_two();
 	many_wake_fds();
 	dies();
 	liars();

@@ -41,8 +41,9 @@ static int receive(struct dev_adapter *a, uint64_t now, bool cheap)
 	int n;
 
 	s->cheap = cheap;
+	s->woken = dev_driver_took_events(&a->driver);
 	n = s->ops->poll(s, now);
-	s->cheap = false;
+	s->cheap = s->woken = false;
 	return n;
 }
 
@@ -78,9 +79,9 @@ static int fast(struct eng_dev *dev, bool *ret_whole)
 	int n;
 
 	s->cheap = atomic_load_explicit(&a->driver.woke, memory_order_relaxed);
-	s->woken = atomic_load_explicit(&a->driver.current, memory_order_relaxed) == DEV_DRIVER_WAITER;
+	s->woken = atomic_load_explicit(&a->driver.took_events, memory_order_relaxed);
 	n = s->ops->peek(s);
-	s->cheap = false;
+	s->cheap = s->woken = false;
 	a->yielding.asks = s->asked;
 	*ret_whole = n > 0 && (iwp_busy(dev) || mpa_deadline(&a->cm) == 0);
 	return n;

@@ -43,6 +43,8 @@
  *   a packet comes while        the descriptor is level-triggered for the thread, and the link says after
  *   the driver changes          sleep(on) whether anything has come: the leader makes a round between
  *                               sleep(on) and its sleep, the thread is told to look (look = true).
+ *   the leader takes an event   sets `took_events` behind its sleep, or when it is cancelled in it, then makes a round or gives the
+ *   that is shown once          lead back; each round reads that before it asks the link (link_streams.woken).
  *   an event is raised for      the leader says by eng_chan_sleep() that it sleeps, and looks again; the
  *   the leader's channel        thread that raises an event after that writes wake_fd, a member of the link's
  *                               set. Once the leader looks, eng_chan_attend() takes that back.
@@ -117,6 +119,7 @@ struct dev_driver_state {
 	 * (eng_chan_sleep); -1 before the first one. */
 	int wake_fd UT_GUARDED_BY(lock);
 	_Atomic bool woke; /* the application has just left a wait */
+	_Atomic bool took_events; /* a leader may have taken events of the link's set that no round knows of */
 
 	/* What the last round found, on the engine's clock; now or earlier = at once. Written under
 	 * dev.lock. */
@@ -159,6 +162,13 @@ static inline void dev_beat(struct dev_driver_state *o)
 {
 	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
 		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+}
+
+/* Returns whether a leader has slept on the link's set, and taken events there, since the last call: those that the set shows once
+ * are the round's to look for (link_streams.woken). dev.lock held. */
+static inline bool dev_driver_took_events(struct dev_driver_state *o)
+{
+	return atomic_load_explicit(&o->took_events, memory_order_relaxed) && atomic_exchange(&o->took_events, false);
 }
 
 /* Which thread saw packets first. dev.lock held. */

@@ -42,6 +42,7 @@ struct waiter {
 	uint64_t end;  /* the caller's limit, UT_NEVER: none */
 	int wake_fd;   /* the driver's, while it leads */
 	bool leads;
+	bool on_set;   /* in epoll_pwait() */
 	bool keeps_driver; /* the background thread has the adapter behind the wait if it had it before, */
 	bool from_thread;  /* and it had */
 	uint32_t polls, before; /* empty polls of other threads: by now, and when it began to lead */
@@ -126,6 +127,9 @@ static void leave(void *arg)
 	uint64_t told = UT_NEVER;
 
 	leave_chan(w);
+	/* Cancelled, maybe with events in its hands. */
+	if (w->on_set)
+		atomic_store_explicit(&o->took_events, true, memory_order_release);
 	ut_lock(&w->a->driver.lock);
 	atomic_fetch_sub(&o->waiters, 1);
 	if (w->leads)
@@ -212,9 +216,15 @@ static int sleep_on_set(struct waiter *w, uint64_t until)
 		/* See dev_driver_after(): the deadline may have become an earlier one. */
 		dev_thread_wake_by(atomic_load(&o->deadline));
 	}
-	/* The events are not looked at: the next round asks the link, whose set may have changed meanwhile. */
+	/* The events are not looked at: the next round asks the link, whose set may have changed meanwhile, and is told that some may
+	 * have been taken that the set does not show again. */
+	w->on_set = true;
 	r = epoll_pwait(atomic_load(&o->link_fd), ev, SLEEP_EVENTS, -1, NULL);
-	return r < 0 ? -errno : r ? 2 : 0;
+	w->on_set = false;
+	if (r < 0)
+		return -errno;
+	atomic_store_explicit(&o->took_events, true, memory_order_release);
+	return r ? 2 : 0;
 }
 
 static int rest(struct waiter *w, bool link, uint64_t until)

@@ -461,7 +461,7 @@ struct local_rendezvous *local_rdv_new(struct local_place *p, struct local_strea
 
 	if (!c)
 		return NULL;
-	*c = (struct local_rendezvous){ .watch = { fd, local_agree_ready }, .place = p, .s = s,
+	*c = (struct local_rendezvous){ .watch = { .fd = fd, .ready = local_agree_ready }, .place = p, .s = s,
 					.until = ut_now() + ANSWER_NS };
 	if (p->ops->watch(p->lower, &c->watch) < 0) {
 		free(c);
@@ -561,7 +561,7 @@ static struct local_rdv_listener *open_at(struct local_place *p, const struct li
 	if (!d)
 		return NULL;
 	fd = socket_new();
-	*d = (struct local_rdv_listener){ .watch = { fd, ready }, .place = p, .local = *e };
+	*d = (struct local_rdv_listener){ .watch = { .fd = fd, .ready = ready }, .place = p, .local = *e };
 	if (fd >= 0 && UT_SYS(SYS_bind, fd, &sun, n) == 0 &&
 	    UT_SYS(SYS_listen, fd, SOMAXCONN) == 0 && p->ops->watch(p->lower, &d->watch) == 0) {
 		ut_list_add_tail(&p->rdv_listeners, &d->node);

@@ -583,8 +583,10 @@ int local_stream_serve_woken(struct local_place *p)
 	struct local_shm *n;
 
 	ut_list_each(n, &p->on_wake_fd, wake_fd_node)
-		if (has_news(n->s))
+		if (has_news(n->s)) {
+			local_stream_stir(n->s);
 			return local_stream_serve(n->s);
+		}
 	return -EAGAIN;
 }
 

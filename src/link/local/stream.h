@@ -51,8 +51,8 @@ void local_stream_poll_remove(struct local_stream *s);
 int local_stream_look(struct local_place *p, bool all);
 /* If the owner sleeps, the polled streams sleep from now on. */
 void local_stream_settle(struct local_place *p);
-/* Serves the stream that a thread was woken for which has slept on the descriptor, if that was by the wake fd. Returns the number of
- * events, or -EAGAIN. */
+/* Serves the stream that a thread was woken for which has slept on the descriptor, if that was by the wake fd. The others sleep on,
+ * until poll() is told of that sleep (link_streams.woken). Returns the number of events, or -EAGAIN. */
 int local_stream_serve_woken(struct local_place *p);
 static inline bool local_stream_sleeping(const struct local_place *p)
 {

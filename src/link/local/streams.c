@@ -256,6 +256,8 @@ static int do_poll(struct link_streams *l, uint64_t now)
 	int done = 0;
 
 	p->now = now;
+	if (l->woken)
+		local_wakefd_taken(p);
 	if (!ut_list_empty(&p->userless))
 		local_stream_find_users(p);
 	if (!ut_list_empty(&p->todo))

@@ -21,13 +21,13 @@ static int written(struct link_watch *w, uint64_t now)
 	(void)now;
 	ut_list_each(n, &p->on_wake_fd, wake_fd_node)
 		local_stream_todo(n->s);
-	local_wakefd_take(p);
+	local_wakefd_taken(p);
 	return local_stream_run(&p->todo);
 }
 
 void local_wakefd_open(struct local_place *p)
 {
-	p->wake_fd = (struct link_watch){ -1, written };
+	p->wake_fd = (struct link_watch){ .fd = -1, .edge = true, .ready = written };
 	if (UT_SYS(SYS_getrandom, &p->wake_fd_id, sizeof(p->wake_fd_id), 0) != sizeof(p->wake_fd_id)) {
 		p->wake_fd_id = 0;
 		return;
@@ -78,15 +78,20 @@ void local_wakefd_leave(struct local_shm *n)
 }
 
 /* A write for a sleep that is over already was nevertheless sent for the next one: no other will be, so that is over too. */
-void local_wakefd_take(struct local_place *p)
+void local_wakefd_taken(struct local_place *p)
 {
 	struct local_shm *n, *next;
-	uint64_t writes;
 
-	if (UT_SYS(SYS_read, p->wake_fd.fd, &writes, sizeof(writes)) < 0)
-		return;
 	ut_list_each_safe(n, next, &p->on_wake_fd, wake_fd_node)
 		local_stream_stir(n->s);
+}
+
+void local_wakefd_take(struct local_place *p)
+{
+	uint64_t writes;
+
+	if (UT_SYS(SYS_read, p->wake_fd.fd, &writes, sizeof(writes)) == sizeof(writes))
+		local_wakefd_taken(p);
 }
 
 /* --- the peer's --- */
@@ -142,11 +147,10 @@ void local_wakefd_drop(struct local_shm *n)
 	free(b);
 }
 
-/* A wake fd that is full is readable: its owner will look. A descriptor that is no eventfd takes no write: the byte is sent. */
+/* A wake fd that is full, or a descriptor that is no eventfd, takes no write: the byte is sent. */
 bool local_wakefd_write(struct local_shm *n)
 {
 	const uint64_t one = 1;
-	long r = n->wake_fd ? UT_SYS(SYS_write, n->wake_fd->fd, &one, sizeof(one)) : -EBADF;
 
-	return r == sizeof(one) || r == -EAGAIN;
+	return n->wake_fd && UT_SYS(SYS_write, n->wake_fd->fd, &one, sizeof(one)) == sizeof(one);
 }

@@ -8,6 +8,23 @@
  * those that go to sleep behind them are woken by a byte, and the kernel says which they are. The sleeper allows its wake fd
  * (SHM_PIPE_WAKE_FD in `asleep`), the peer process may take either: a peer that has no descriptor left for a wake fd sends the byte.
  *
+ * The wake fd is an edge-triggered member of the place's epoll set, and is not read behind a sleep: each write shows once there,
+ * whatever was written before. So its owner follows one rule. Whenever a thread may have taken that event, be it poll() or the
+ * owner's sleep on the set (link_streams.woken), all streams that sleep by the wake fd end their sleeps before the next sleep on the
+ * set: they take a new number (host/shm/pipe.h) and look at the pipe again. It does not suffice to look whether bytes have come:
+ *
+ *   peer process                          owner
+ *   stores a tail
+ *                                         sees the bytes in a poll, consumes them
+ *                                         sleeps under number n; the pipe is empty
+ *   reads n, notes that it has woken n
+ *   writes the wake fd
+ *                                         the event ends the sleep on the set; the pipe is empty
+ *                                         sleeps again, still under n: no other write comes for n
+ *
+ * A member that is level-triggered would show the write again to the poll() behind the sleep, which ends the sleeps then. A wake fd
+ * that is full takes no write and shows no event: the peer process sends the byte (local_wakefd_write()).
+ *
  * The wake fd comes with the segment in the agreement. Of the streams of one place only the first keeps the peer's descriptor:
  * the segment names the wake fd by a random number, which counts together with the process at the other end of the rendezvous,
  * so that no process takes the place of another one's wake fd.
@@ -42,9 +59,11 @@ static inline bool local_wakefd_is_attended(const struct local_shm *n)
 {
 	return !ut_list_empty(&n->wake_fd_node);
 }
-/* Takes a write that has come, if one has: all streams that sleep by the wake fd are awake, in the poll set. Called in poll(), so
- * that those are looked at once more before the owner sleeps (local_stream_settle()). */
+/* Takes a write that has come and not ended a sleep, if one has: as local_wakefd_taken(). */
 void local_wakefd_take(struct local_place *p);
+/* A write has ended a thread's sleep on the descriptor, or may have: all streams that sleep by the wake fd are awake, in the poll
+ * set. Called in poll(), or before it, so that those are looked at once more before the owner sleeps (local_stream_settle()). */
+void local_wakefd_taken(struct local_place *p);
 
 /* --- the peer's --- */
 /* The peer's segment is mapped, and this came with it over `rendezvous`; -1: nothing did. The descriptor is taken. */

@@ -385,7 +385,7 @@ void tcp_sleep(struct link_streams *l, bool on, bool look)
 
 int tcp_watch(struct link_streams *l, struct link_watch *w)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uintptr_t)w | WATCH_BIT };
+	struct epoll_event e = { .events = EPOLLIN | (w->edge ? (uint32_t)EPOLLET : 0), .data.u64 = (uintptr_t)w | WATCH_BIT };
 	int keep = errno, r = ut_epoll_add(tcp_of(l)->epfd, w->fd, &e) < 0 ? -errno : 0;
 
 	errno = keep;
