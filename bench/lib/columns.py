@@ -3,7 +3,7 @@
 
 A run writes the record of its own processor alone, and in it the rows that it measured: rows of a run of
 another commit, and the records of other processors, stay. A target counts as met where it is met on each
-processor that has a figure; what a row must reach is today's targets, whenever it was measured.
+processor that has a figure, at each distance of its processors; what a row must reach is today's targets, whenever it was measured.
 """
 import glob
 import json
@@ -12,7 +12,7 @@ import re
 
 from . import tables, targets
 
-FIELDS = ("ratio", "least", "most", "rounds")
+FIELDS = ("ratio", "least", "most", "rounds", "line", "best")
 
 
 def path_of(folder, machine):
@@ -38,6 +38,12 @@ def write(folder, record):
         f.write("\n")
 
 
+def row_of(judged):
+    """What the record keeps: also of each distance, under "at"."""
+    row = {f: round(judged[f], 4) if f != "best" else judged[f] for f in FIELDS if f in judged}
+    return {**row, "at": [row_of(d) for d in judged["at"]]} if "at" in judged else row
+
+
 def store(folder, processor, run, weather, judged):
     """run: date and commit. Only rows with figures are taken."""
     path = path_of(folder, processor)
@@ -47,7 +53,7 @@ def store(folder, processor, run, weather, judged):
             record = json.load(f)
     for t in judged:
         if "ratio" in t:
-            record["rows"][key_of(t)] = {**{f: round(t[f], 4) for f in FIELDS}, "best": t.get("best", t["against"]), "run": run}
+            record["rows"][key_of(t)] = {"best": t["against"], **row_of(t), "run": run}
     record["runs"][run] = weather
     used = {row["run"] for row in record["rows"].values()}
     record["runs"] = {r: w for r, w in record["runs"].items() if r in used}
@@ -62,16 +68,13 @@ def drawn(folder, processor, run):
             write(folder, {k: v for k, v in record.items() if v is not None})
 
 
-def cell(row, target):
-    if not row:
-        return "-"
-    return (f"{row['ratio']:.2f} ({row['least']:.2f}, {row['most']:.2f}) "
-            + targets.verdict(row["ratio"], target["direction"], target["factor"]))
+def cell(row, target, several):
+    return tables.ratio(row, several) + " " + targets.verdict(row, target["direction"], target["factor"]) if row else "-"
 
 
 def whole(rows, target):
     """The verdict over all processors with a figure."""
-    said = {targets.verdict(r["ratio"], target["direction"], target["factor"]) for r in rows if r}
+    said = {targets.verdict(r, target["direction"], target["factor"]) for r in rows if r}
     return "no figure" if not said else "missed" if "missed" in said else "met"
 
 
@@ -85,14 +88,15 @@ def rows_of(records):
 def parts(records):
     """The generated part of docs/performance.md, as paragraphs."""
     lines, verdicts = [], []
+    several = [tables.depends(r["rows"].values()) for r in records]
     for target, rows in rows_of(records):
         verdicts.append(whole(rows, target))
         best = " / ".join(dict.fromkeys(r["best"] for r in rows if r and r["best"] != target["against"]))
         lines.append((target["path"], target["what"], target["against"] + (f" ({best})" if best else ""),
-                      f"{target['direction']} {target['factor']:g}", *[cell(r, target) for r in rows], verdicts[-1]))
+                      f"{target['direction']} {target['factor']:g}", *[cell(r, target, s) for r, s in zip(rows, several)], verdicts[-1]))
     runs = [f"- **{r['processor']}**, {run}: {weather}" for r in records for run, weather in sorted(r["runs"].items())]
     count = ", ".join(f"{verdicts.count(v)} {v}" for v in ("met", "missed", "no figure"))
     head = ("path", "measure", "against", "target", *[f"{r['processor']}: ratio (least, most)" for r in records], "on each")
-    return ["\n".join(runs), f"Targets, each met only if it is on each processor that has a figure: {count}.",
+    return ["\n".join(runs), f"Targets, each met only if it is on each processor that has a figure, at each distance: {count}.",
             tables.grid(head, lines),
             *[f"Plots of {r['processor']}, {r['plots']}:" for r in records if "plots" in r]]

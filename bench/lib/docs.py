@@ -41,7 +41,7 @@ def update(root, out, results, without_plots):
     folder = os.path.join(root, "docs", "performance")
     meta = results["meta"]
     run = f"{meta['date']}, commit {meta['commit'] or 'unknown'}"
-    columns.store(folder, meta["processor"], run, tables.weather(meta), results["targets"])
+    columns.store(folder, meta["processor"], run, tables.weather(meta, results["targets"]), results["targets"])
     if not without_plots:
         columns.drawn(folder, meta["processor"], run)
     parts = columns.parts(columns.load(folder))

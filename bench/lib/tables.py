@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Results as Markdown."""
-from . import rounds
+from . import distance, rounds
 
 
 def short(v):
@@ -19,7 +19,7 @@ def grid(head, lines):
     return "\n".join(out)
 
 
-def weather(meta):
+def weather(meta, judged):
     before, after = meta["pressure"]
     said = (f"{meta['rounds']} interleaved rounds on processors {meta['cpus'][0]} and {meta['cpus'][1]} "
             f"of {meta['machine']}, Linux {meta['kernel']}. Processes waited for a processor "
@@ -27,13 +27,30 @@ def weather(meta):
             f"own share of the processors could {'' if meta['raised'] else 'not '}be raised.")
     if meta.get("line"):
         low, high = meta["line"]
-        said += (f" A bare cache line took {low:.3f} to {high:.3f} us in the rounds: on a virtual machine "
-                 "whose host moves its processors, ratios to it vary as much.")
+        kept, left = (sum(t.get(what, 0) for t in judged if "at" in t or t.get("left")) for what in ("rounds", "left"))
+        said += f" A bare cache line took {low:.3f} to {high:.3f} us" + (
+            ": the host moved the processors. A ratio is of one distance, named by its line; "
+            f"of {kept + left} there would be, {left} were left out, since a round had no figures of one distance."
+            if left or not distance.agree([low, high]) else ".")
     return said
 
 
+def depends(rows):
+    """True if the ratios of these rows are of more than one distance."""
+    return len(distance.groups([d["line"] for r in rows for d in r.get("at", ())])) > 1
+
+
+def ratio(row, several):
+    """With the line of each distance, if there were several."""
+    def one(r):
+        return f"{r['ratio']:.2f} ({r['least']:.2f}, {r['most']:.2f})"
+    if not several or "at" not in row:
+        return one(row)
+    return "; ".join(f"{one(d)} at {d['line']:.2f} us" for d in row["at"])
+
+
 def of_targets(judged):
-    lines = []
+    lines, several = [], depends(judged)
     for t in judged:
         limit = f"{t['direction']} {t['factor']:g}"
         best = t.get("best", t["against"])
@@ -41,8 +58,7 @@ def of_targets(judged):
         if t["verdict"] == "no figure":
             lines.append((t["path"], t["what"], called, "-", limit, f"no figure: {t['why']}"))
         else:
-            ratio = f"{t['ratio']:.2f} ({t['least']:.2f}, {t['most']:.2f})"
-            lines.append((t["path"], t["what"], called, ratio, limit, t["verdict"]))
+            lines.append((t["path"], t["what"], called, ratio(t, several), limit, t["verdict"]))
     return grid(("path", "measure", "against", "ratio (least, most)", "target", "verdict"), lines)
 
 
@@ -86,7 +102,7 @@ def counts(entries, judged):
 
 def whole(results):
     entries, judged = results["contenders"], results["targets"]
-    parts = [weather(results["meta"]), counts(entries, judged) + "."]
+    parts = [weather(results["meta"], judged), counts(entries, judged) + "."]
     if judged:
         parts.append(of_targets(judged))
     absent = of_missing(entries)

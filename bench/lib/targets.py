@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Targets, as rows: Dapple against the best of the others, in one run.
 
-A ratio is taken in each round, and their median counts. The best of several others is chosen once, by
-their medians: the best of each round would be the luckiest moment of the machine.
+A ratio is taken in each round, between figures of equal distance (`distance`), and at each distance their median counts. The
+best of several others is chosen once for a distance, by their medians: the best of each round would be the luckiest moment of
+the machine. A target is met where it is met at each distance that has a ratio.
 """
 import statistics
 
-from . import rounds
+from . import distance, rounds
 
 LINES = [f"line: {where}, {wait}" for where in ("one", "split") for wait in ("none", "pause", "yield")]
 RINGS = ["ring, published singly", "ring, published by 32"]
@@ -145,42 +146,80 @@ TARGETS += [(path, f"idle, {what}", at(f"{path} idle wake-ups", key), None, "", 
             for key, what in (("", "wake-ups per second"), ("cpu", "ms of CPU time per second"))]
 
 
-def best_of(entries, others, unit):
-    """The best of the rows with figures, by their medians."""
-    have = [(rounds.median(entries, *o), o) for o in others]
-    have = [h for h in have if h[0] is not None]
-    if not have:
-        return None
-    return (min if unit == "us" else max)(have)[1]
+def pairs():
+    """Names of contenders that are compared: (Dapple's, the other's)."""
+    return list(dict.fromkeys((ours[0][0], name) for _, _, ours, others, *_ in TARGETS for name, _ in others or ()))
+
+
+def in_order(rows):
+    """The contenders of a target follow one another, so that they meet the same machine; those without a target come last."""
+    order = []
+    for target in TARGETS:
+        names = dict.fromkeys(name for name, _ in target[2] + (target[3] or []))
+        at = max((order.index(name) + 1 for name in names if name in order), default=len(order))
+        order[at:at] = [name for name in names if name not in order]
+    return sorted(rows, key=lambda r: order.index(r.name) if r.name in order else len(order))
 
 
 def missing(entries, wanted):
     return "; ".join(sorted({f"{n}: {rounds.why_missing(entries.get(n))}" for n, _ in wanted}))
 
 
-def verdict(ratio, direction, factor):
-    return "met" if (ratio <= factor if direction == AT_MOST else ratio >= factor) else "missed"
+def verdict(row, direction, factor):
+    """row: a ratio, and under "at" those of each distance, if it depends on that."""
+    ratios = [r["ratio"] for r in row.get("at", [row])]
+    return "met" if (max(ratios) <= factor if direction == AT_MOST else min(ratios) >= factor) else "missed"
+
+
+def summary(ratios):
+    return {"ratio": statistics.median(ratios), "least": min(ratios), "most": max(ratios), "rounds": len(ratios)}
+
+
+def quotients(entries, ours, other):
+    """(round, level, Dapple's figure, the other's); level None where both have figures, but not at equal distance."""
+    theirs = [s for s in rounds.samples(entries, *other) if s[1]]
+    for n, mine, line in rounds.samples(entries, *ours):
+        there = [(v, at) for m, v, at in theirs if m == n]
+        equal = [(v, at) for v, at in there if distance.agree(line, at)]
+        for v, at in (equal or there)[:1]:
+            yield n, (distance.level(line, at) if line and at else 0.0) if equal else None, mine, v
+
+
+def at_distance(found, low, high, slow):
+    """The best of the others between these levels, the ratios to it, and their level."""
+    here = {o: [q for q in got if low <= q[1] <= high] for o, got in found.items()}
+    best = (min if slow else max)((o for o in here if here[o]), key=lambda o: statistics.median(q[3] for q in here[o]))
+    return best, [q[2] / q[3] for q in here[best]], statistics.median(q[1] for q in here[best])
+
+
+def compare(entries, ours, others, called):
+    both = {o: list(quotients(entries, ours, o)) for o in others}
+    found = {o: [q for q in got if q[1] is not None] for o, got in both.items()}
+    left = len({q[0] for got in both.values() for q in got} - {q[0] for got in found.values() for q in got})
+    at, ratios = [], []
+    for low, high in distance.groups([q[1] for got in found.values() for q in got]):
+        best, here, level = at_distance(found, low, high, entries[ours[0]]["unit"] == "us")
+        at.append({"line": level, "best": best[0] if len(others) > 1 else called, **summary(here)})
+        ratios += here
+    if not at:
+        return {"left": left, "verdict": "no figure", "why": "no round has figures of both" + (" at one distance" if left else "")}
+    out = {"best": " / ".join(dict.fromkeys(d["best"] for d in at)), "left": left, **summary(ratios)}
+    return {**out, "at": at} if at[0]["line"] else out
 
 
 def judge(entries, target):
     path, what, ours, others, called, direction, factor = target
     out = {"path": path, "what": what, "against": called, "direction": direction, "factor": factor}
     got = rounds.values(entries, *ours[0])
-    if not any(v is not None for v in got):
+    if not got:
         return {**out, "verdict": "no figure", "why": missing(entries, ours)}
     if others is None:
-        ratios = [v for v in got if v is not None]
+        out.update(summary(got))
+    elif not any(rounds.values(entries, *o) for o in others):
+        return {**out, "verdict": "no figure", "why": missing(entries, others)}
     else:
-        best = best_of(entries, others, entries[ours[0][0]]["unit"])
-        if best is None:
-            return {**out, "verdict": "no figure", "why": missing(entries, others)}
-        out["best"] = best[0] if len(others) > 1 else called
-        ratios = [a / b for a, b in zip(got, rounds.values(entries, *best)) if a is not None and b]
-        if not ratios:
-            return {**out, "verdict": "no figure", "why": "no round has figures of both"}
-    mid = statistics.median(ratios)
-    return {**out, "ratio": mid, "least": min(ratios), "most": max(ratios), "rounds": len(ratios),
-            "verdict": verdict(mid, direction, factor)}
+        out.update(compare(entries, ours[0], others, called))
+    return {"verdict": verdict(out, direction, factor), **out} if "ratio" in out else out
 
 
 def chosen(target, names):
