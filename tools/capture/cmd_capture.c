@@ -191,12 +191,16 @@ static void give_up(struct capture *c, int error)
 	c->ended = true;
 }
 
-static void turn(struct capture *c, bool all)
+/* Reads some records of each ring, or all. Returns true if there are more. */
+static bool turn(struct capture *c, bool all)
 {
+	unsigned n;
+
 	/* A process that left before its ring is read has written all that it will. */
 	sources_serve(c->sources, began, c);
-	while (sources_read(c->sources, pace_records(&c->pace)) && all)
-		;
+	do
+		n = sources_read(c->sources, PACE_RECORDS);
+	while (n && all);
 	sources_give(c->sources, all, on_record, c);
 	if (c->live)
 		fflush(stdout);
@@ -205,6 +209,7 @@ static void turn(struct capture *c, bool all)
 		if (c->pcapng.error)
 			give_up(c, c->pcapng.error);
 	}
+	return n >= PACE_RECORDS;
 }
 
 /* --- the beginning --- */
@@ -343,15 +348,15 @@ static bool is_over(const struct capture *c, bool command, bool child, uint64_t 
 static int run(struct capture *c, pid_t child, bool command, int signals)
 {
 	uint64_t limit = 0;
-	bool met = false;
+	bool met = false, more;
 	int code = 0, status, busy = IDLE_MS;
 
 	for (;;) {
 		bool end = wait_some(c, signals, busy) && !(command && child > 0);
 
-		turn(c, false);
+		more = turn(c, false);
 		met |= sources_any(c->sources);
-		busy = pace_wait(&c->pace, sources_any(c->sources) ? BUSY_MS : IDLE_MS, sources_live(c->sources));
+		busy = pace_wait(&c->pace, sources_any(c->sources) ? BUSY_MS : IDLE_MS, sources_live(c->sources), more);
 		if (child > 0 && waitpid(child, &status, WNOHANG) == child) {
 			child = 0;
 			code = exit_code(status);

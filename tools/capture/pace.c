@@ -8,9 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK (100 * UT_MS)
-#define RECORDS_FREELY 20000u
-#define RECORDS_SPARING 1500u /* some milliseconds' work */
+#define LOOK (100 * UT_MS) /* the kernel's ticks are 10 ms */
+#define LOOK_FREELY (5 * UT_MS)
 #define LONGEST_MS 100
 #define FREE_ENOUGH 0.9  /* of a processor */
 #define DELAYED_ENOUGH 0.1
@@ -56,26 +55,42 @@ static bool ticks(uint64_t *ret_idle, uint64_t *ret_total)
 	return n >= 4;
 }
 
-/* Takes a new look. Returns false the first time, and where the kernel shows nothing. */
-static bool look(struct pace *p, uint64_t now, double *ret_left, double *ret_delayed)
+/* Looks at the processors. Returns how much of them is free or this thread's own since the last look, -1: not known. */
+static double left_over(struct pace *p, uint64_t now)
 {
-	uint64_t idle = 0, total = 0, used = run_time(), delayed = delay();
-	double ns = (double)(now - p->looked);
-	bool known = ticks(&idle, &total), first = !p->looked;
+	uint64_t idle = 0, total = 0, used = run_time();
+	double left = -1;
 
-	if (known && !first && total > p->total) {
-		*ret_left = (double)(idle - p->idle) / (double)(total - p->total) * (double)sysconf(_SC_NPROCESSORS_ONLN) +
-			    (double)(used - p->used) / ns;
-		*ret_delayed = (double)(delayed - p->delayed) / ns;
-	} else {
-		known = false;
-	}
+	if (ticks(&idle, &total) && p->looked && total > p->total)
+		left = (double)(idle - p->idle) / (double)(total - p->total) * (double)sysconf(_SC_NPROCESSORS_ONLN) +
+		       (double)(used - p->used) / (double)(now - p->looked);
 	p->looked = now;
 	p->idle = idle;
 	p->total = total;
 	p->used = used;
+	return left;
+}
+
+/* Returns how much of the time since the last look this thread has waited for a processor. */
+static double kept_waiting(struct pace *p, uint64_t now)
+{
+	uint64_t delayed = delay();
+	double part = (double)(delayed - p->delayed) / (double)(now - p->looked);
+
+	p->looked = now;
 	p->delayed = delayed;
-	return known;
+	return part;
+}
+
+static void judge(struct pace *p, uint64_t now)
+{
+	if (!p->freely && now - p->looked >= LOOK && left_over(p, now) > FREE_ENOUGH) {
+		p->freely = true;
+		p->delayed = delay();
+	} else if (p->freely && now - p->looked >= LOOK_FREELY && kept_waiting(p, now) >= DELAYED_ENOUGH) {
+		p->freely = false;
+		p->looked = 0;
+	}
 }
 
 void pace_begin(struct pace *p, long percent)
@@ -84,21 +99,17 @@ void pace_begin(struct pace *p, long percent)
 	p->spent = run_time();
 }
 
-int pace_wait(struct pace *p, int least, bool spare)
+int pace_wait(struct pace *p, int least, bool spare, bool more)
 {
 	uint64_t now = ut_now(), spent = run_time(), ms;
-	double left, delayed;
 
-	if (p->percent < 100 && now - p->looked >= LOOK && look(p, now, &left, &delayed))
-		p->freely = p->freely ? delayed < DELAYED_ENOUGH : left > FREE_ENOUGH;
+	if (p->percent < 100)
+		judge(p, now);
 	ms = (spent - p->spent) * (uint64_t)(100 - p->percent) / (uint64_t)p->percent / UT_MS;
 	p->spent = spent;
+	if (p->freely && more)
+		return 0;
 	if (p->freely || !spare || ms <= (uint64_t)least)
 		return least;
 	return ms < LONGEST_MS ? (int)ms : LONGEST_MS;
-}
-
-unsigned pace_records(const struct pace *p)
-{
-	return p->freely ? RECORDS_FREELY : RECORDS_SPARING;
 }
