@@ -83,6 +83,11 @@ struct eng_dev_ops {
 	 */
 	bool (*post_fast)(struct eng_dev *dev, struct eng_qp *qp);
 	/*
+	 * The application posts a request to a queue pair that has eng_qp.ready_ops. Returns true if it was sent, and is in the
+	 * send queue; false: nothing has happened. Called with dev->lock and the lock of the send queue held.
+	 */
+	bool (*post_now)(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_send_wr *wr);
+	/*
 	 * A thread of the application polls cq (NULL: none), which is empty: progress() if the progress lock is free
 	 * (eng_dev_poll_begin), else another thread makes progress. Returns what progress() did, or 0. May yield the processor.
 	 * Called without locks.

@@ -5,6 +5,7 @@
 #include "engine/dev.h"
 #include "engine/event.h"
 #include "engine/pending.h"
+#include "engine/plain.h"
 #include "engine/qp.h"
 #include "engine/recv_queue.h"
 #include "engine/refuse.h"
@@ -91,27 +92,6 @@ static void copy_operation(struct eng_qp *qp, struct eng_swqe *w, const struct i
 		w->srqn = wr->qp_type.xrc.remote_srqn;
 }
 
-#define PLAIN_OPS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_RDMA_WRITE | \
-		   1u << IBV_WR_RDMA_WRITE_WITH_IMM | 1u << IBV_WR_RDMA_READ | PLAIN_ATOMICS)
-#define PLAIN_ATOMICS (1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
-#define PLAIN_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
-
-uint32_t eng_post_plain_ops(const struct eng_dev *dev, enum ibv_qp_type type, const struct ibv_qp_cap *cap)
-{
-	return type == IBV_QPT_RC && cap->max_send_sge ? PLAIN_OPS & ~dev->proto->wr_refused : 0;
-}
-
-static inline bool is_plain_atomic(enum ibv_wr_opcode opcode)
-{
-	return PLAIN_ATOMICS >> opcode & 1;
-}
-
-/* A Read or an atomic passes the checks that are only for these. */
-static inline bool reads_plainly(const struct eng_qp *qp, const struct ibv_send_wr *wr)
-{
-	return qp->attr.max_rd_atomic && (!is_plain_atomic(wr->opcode) || wr->sg_list->length >= 8);
-}
-
 /* As fill_plain(), of what only an atomic has. */
 static __attribute__((noinline)) void fill_atomic(struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
@@ -122,32 +102,13 @@ static __attribute__((noinline)) void fill_atomic(struct eng_swqe *w, const stru
 	w->atomic.swap = wr->wr.atomic.swap;
 }
 
-/*
- * The usual request: a Send, Write, Read or atomic with one piece of registered memory. It passes all checks of fill().
- * Members that it does not use keep the values of the slot's last request. Returns false for any other
- * request.
- */
+/* Returns false for a request that is not plain. */
 static inline bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
-	bool remote = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM || wr->opcode == IBV_WR_RDMA_READ;
-
-	if (wr->num_sge != 1 || (wr->send_flags & ~PLAIN_FLAGS) || wr->opcode >= 32 ||
-	    !(qp->plain_ops >> wr->opcode & 1) || wr->sg_list->length > qp->dev->max_msg_sz ||
-	    (wr->opcode >= IBV_WR_RDMA_READ && !reads_plainly(qp, wr)))
+	if (!eng_wr_is_plain(qp, wr))
 		return false;
-	w->wr_id = wr->wr_id;
-	w->length = wr->sg_list->length;
-	w->remote_addr = remote ? wr->wr.rdma.remote_addr : 0;
-	w->rkey = remote ? wr->wr.rdma.rkey : 0;
-	w->imm = wr->imm_data;
-	w->opcode = (uint8_t)wr->opcode;
-	w->flags = (uint8_t)(wr->send_flags | (qp->sq_sig_all ? IBV_SEND_SIGNALED : 0));
-	w->num_sge = 1;
-	w->verdict = ENG_OK;
-	w->first_psn = w->last_psn = w->ssn = 0;
-	w->started = w->done = 0;
-	w->sge[0] = wr->sg_list[0];
-	if (is_plain_atomic(wr->opcode))
+	eng_plain_fill(qp, w, wr);
+	if (eng_is_plain_atomic(wr->opcode))
 		fill_atomic(w, wr);
 	return true;
 }
@@ -195,13 +156,19 @@ static void warm(struct eng_qp *qp)
 		eng_ring_warm(&qp->sq, tail + i);
 }
 
+static inline void warm_if_cold(struct eng_qp *qp) UT_REQUIRES(qp->sq.lock);
+static inline void warm_if_cold(struct eng_qp *qp)
+{
+	if (atomic_load_explicit(&qp->dev->posted, memory_order_relaxed) != qp)
+		warm(qp);
+}
+
 /* Takes the lock of the send queue for a thread that fills slots. */
 static void begin(struct eng_qp *qp) UT_ACQUIRE(qp->sq.lock);
 static void begin(struct eng_qp *qp)
 {
 	ut_lock(&qp->sq.lock);
-	if (atomic_load_explicit(&qp->dev->posted, memory_order_relaxed) != qp)
-		warm(qp);
+	warm_if_cold(qp);
 }
 
 /* Returns why the queue takes no request now. */
@@ -232,11 +199,37 @@ static inline int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 	return r;
 }
 
+/*
+ * Posts plain requests, as many as leave at once: each goes from the caller's work request to the peer, and into its slot behind that,
+ * so that the peer need not wait for the entry in the queue. Returns the first one that is left, NULL: none is. A lock that is taken leaves
+ * them all.
+ */
+static inline struct ibv_send_wr *post_now(struct eng_qp *qp, struct ibv_send_wr *wr)
+{
+	struct eng_dev *dev = qp->dev;
+
+	if (!ut_trylock_quick(&dev->lock))
+		return wr;
+	if (ut_trylock_quick(&qp->sq.lock)) {
+		warm_if_cold(qp);
+		for (; wr && dev->ops->post_now(dev, qp, wr); wr = wr->next)
+			eng_ring_warm(&qp->sq, atomic_load_explicit(&qp->sq.tail, memory_order_relaxed) + AHEAD);
+		ut_unlock(&qp->sq.lock);
+	}
+	eng_dev_unlock(dev);
+	return wr;
+}
+
 int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	bool posted = false;
 	int r = 0;
 
+	if (atomic_load_explicit(&qp->ready_ops, memory_order_relaxed)) {
+		wr = post_now(qp, wr);
+		if (!wr)
+			return 0;
+	}
 	begin(qp);
 	for (; wr; wr = wr->next) {
 		r = enqueue_send(qp, wr);

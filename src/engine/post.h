@@ -13,9 +13,6 @@
 struct eng_dev;
 struct eng_qp;
 
-/* What struct eng_qp.plain_ops is for a queue pair of these attributes. */
-uint32_t eng_post_plain_ops(const struct eng_dev *dev, enum ibv_qp_type type, const struct ibv_qp_cap *cap);
-
 /*
  * Return 0, or a negative errno with *bad set to the first request that was not taken; those before it
  * stay posted. Send: -EINVAL (state below RTS; opcode, lengths or flags not for this queue pair, see

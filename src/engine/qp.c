@@ -5,7 +5,7 @@
 #include "engine/mkey.h"
 #include "engine/mw.h"
 #include "engine/pending.h"
-#include "engine/post.h"
+#include "engine/plain.h"
 #include "engine/qp_attr.h"
 #include "engine/qp_state.h"
 #include "engine/recv_queue.h"
@@ -109,7 +109,7 @@ static struct eng_qp *qp_new(struct eng_ctx *ctx, const struct eng_qp_spec *s, u
 	qp->srq = s->type == IBV_QPT_XRC_RECV ? NULL : s->srq;
 	qp->xrcd = s->type == IBV_QPT_XRC_RECV ? s->xrcd : NULL;
 	qp->type = s->type;
-	qp->plain_ops = eng_post_plain_ops(ctx->dev, s->type, &s->cap);
+	qp->plain_ops = eng_plain_ops(ctx->dev, s->type, &s->cap);
 	qp->cap = s->cap;
 	qp->sq_sig_all = s->sq_sig_all;
 	qp->block_mcast_loopback = s->block_mcast_loopback;

@@ -60,6 +60,8 @@ struct dev_machine {
 	/* What becomes of a post without a round. how: enum proto_post; now: the time, or 0 until the answer was
 	 * PROTO_NEEDS_TIME. Default: PROTO_NEEDS_ROUND. */
 	enum proto_posted (*post)(struct eng_qp *qp, unsigned how, uint64_t now);
+	/* eng_dev_ops.post_now; more: others follow before the next poll. Default: false. */
+	bool (*post_now)(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more);
 	/* Takes what the host reported about earlier sends. Returns how many. Default: 0. */
 	int (*errors)(struct dev_adapter *a, uint64_t now);
 	/* Returns true if what was posted last may wait a little, to leave together with more. batch: much
@@ -228,6 +230,11 @@ static inline enum proto_posted dev_kind_default_post(struct eng_qp *qp, unsigne
 	return PROTO_NEEDS_ROUND;
 }
 
+static inline bool dev_kind_default_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
+{
+	return false;
+}
+
 static inline bool dev_kind_default_coalesce_more(struct eng_qp *qp)
 {
 	return false;
@@ -297,14 +304,14 @@ unsigned dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules
 
 #define DEV_DEFAULT_OPS                                                                            \
 	.progress = dev_progress, .drive = dev_drive, .post_fast = dev_post_fast,                  \
-	.poll = dev_poll, .wait = dev_wait, .wait_comp = dev_wait_comp,                        \
+	.post_now = dev_post_now, .poll = dev_poll, .wait = dev_wait, .wait_comp = dev_wait_comp,                        \
 	.attach = dev_kind_attach, .mcast_join = dev_kind_default_mcast_join,                      \
 	.mcast_leave = dev_kind_default_mcast_leave, .query_port = dev_kind_default_query_port,    \
 	.why = dev_kind_default_why
 
 #define DEV_DEFAULT_MACHINE                                                                        \
 	.fast = dev_kind_default_fast, .finish = dev_kind_default_finish,                          \
-	.post = dev_kind_default_post, .deliver = dev_kind_default_deliver,                \
+	.post = dev_kind_default_post, .post_now = dev_kind_default_post_now, .deliver = dev_kind_default_deliver,                \
 	.errors = dev_kind_default_errors,                                                         \
 	.may_coalesce = dev_kind_default_may_coalesce,                                             \
 	.coalesce_more = dev_kind_default_coalesce_more,                                           \

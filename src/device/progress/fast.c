@@ -114,6 +114,15 @@ static void look_for_polls(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	dev_posts_end(&a->coalescing);
 }
 
+/* A post has left without a round. */
+static inline void note_sent(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	dev_posts_count(&a->coalescing, &a->driver);
+	a->rounds.without++;
+	if (a->delayed_ack.by_fast)
+		note_acks(a, true);
+}
+
 bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
@@ -130,10 +139,21 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 		r = post_after_acks(a, qp);
 	if (r != PROTO_SENT)
 		return r == PROTO_EXECUTED;
-	dev_posts_count(&a->coalescing, &a->driver);
-	a->rounds.without++;
-	if (a->delayed_ack.by_fast)
-		note_acks(a, true);
+	note_sent(a);
+	return true;
+}
+
+bool dev_post_now(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	eng_dev_held(&a->dev);
+	if (!may_be_fast(a) || a->coalescing.since || dev_thread_is_this())
+		return false;
+	look_for_polls(a);
+	if (!a->machine->post_now(qp, wr, dev_posts_in_batch(&a->coalescing)))
+		return false;
+	note_sent(a);
 	return true;
 }
 

@@ -35,10 +35,11 @@ int dev_run_look(struct dev_adapter *a, enum dev_by by, enum dev_look look);
  * due. Returns the number of things done, or -EAGAIN: they are for rounds alone. dev.lock held. */
 int dev_run_rings(struct dev_adapter *a);
 
-/* eng_dev_ops.progress, .poll, .drive and .post_fast */
+/* eng_dev_ops.progress, .poll, .drive, .post_fast and .post_now */
 int dev_progress(struct eng_dev *dev);
 int dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p);
 void dev_drive(struct eng_dev *dev);
 bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp);
+bool dev_post_now(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_send_wr *wr);
 
 #endif

@@ -2,6 +2,7 @@
 #include "proto/ib/fast.h"
 
 #include "engine/complete.h"
+#include "engine/plain.h"
 #include "engine/ring.h"
 #include "host/shm/lane.h"
 #include "proto/ib/coalesce.h"
@@ -31,6 +32,27 @@ static inline bool may_send(const struct ibp_req *r, const bool local)
 static inline bool may_receive(const struct ibp_resp *r, const bool local)
 {
 	return !r->slow && r->framing == (local ? &ibp_frame_shm : &ibp_frame_wire);
+}
+
+/* Copies so many bytes to 2 * half by loads and stores of fixed width, of which some overlap. */
+__attribute__((always_inline)) static inline void copy_halves(uint8_t *to, const uint8_t *from, uint32_t len, const uint32_t half)
+{
+	memcpy(to, from, half);
+	memcpy(to + len - half, from + len - half, half);
+}
+
+/* len: 1 to UT_STAGE_TAIL */
+static inline void copy_small(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	_Static_assert(UT_STAGE_TAIL == 64, "the most that two halves copy");
+	if (len >= 32)
+		copy_halves(to, from, len, 32);
+	else if (len >= 16)
+		copy_halves(to, from, len, 16);
+	else if (len >= 8)
+		copy_halves(to, from, len, 8);
+	else
+		memcpy(to, from, len);
 }
 
 static void arm_later(struct ibp_qp *q)
@@ -386,6 +408,86 @@ static bool send_packets(struct ibp_qp *q)
 	return q->send.cur == tail && !port->train.waiting;
 }
 
+/* Nothing is unusual now, so that the next plain Sends may leave at once. */
+static void set_ready(struct ibp_qp *q, bool on)
+{
+	atomic_store_explicit(&q->qp->ready_ops, on ? q->qp->plain_ops & ENG_PLAIN_SENDS : 0, memory_order_relaxed);
+}
+
+/* The queue is empty up to what has left, and takes one more. */
+static inline bool has_slot(struct ibp_qp *q, uint32_t tail)
+{
+	const struct eng_ring *sq = &q->qp->sq;
+
+	return q->send.cur == tail && tail - atomic_load_explicit(&sq->head, memory_order_relaxed) < sq->max;
+}
+
+/* The payload, if plain loads from it are safe, else NULL. */
+static inline const uint8_t *payload_of(struct ibp_qp *q, const struct ibv_sge *s)
+{
+	struct ut_stage *st = &q->port->shm.stage;
+	const uint8_t *from;
+
+	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	from = eng_sge_at(q->qp->pd, s, s->length, false);
+	return from && ut_stage_has_seen(st, UT_READABLE, from, s->length) ? from : NULL;
+}
+
+bool ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
+{
+	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed), len;
+	struct ibp_qp *q = ibp_qp(qp);
+	struct ibp_req *r = &q->conn.req;
+	struct shm_channel *chan = q->port->chan;
+	const uint8_t *from;
+	struct shm_record *at;
+	struct eng_swqe *w;
+	uint8_t opcode;
+	uint64_t skip;
+	bool acks;
+
+	if (!may_send(r, LOCAL) || r->to_self || !shm_lane_leads(chan, &q->conn.lane)) {
+		set_ready(q, false);
+		return false;
+	}
+	if (!eng_wr_is_one_of(qp, wr, atomic_load_explicit(&qp->ready_ops, memory_order_relaxed)) ||
+	    (wr->send_flags & IBV_SEND_FENCE) || !has_slot(q, tail) ||
+	    (uint32_t)psn_diff(r->psn_send, r->psn_una) >= r->window)
+		return false;
+	len = wr->sg_list->length;
+	acks = q->conn.resp.ack_due;
+	if (len - 1 >= IBP_SHM_COPY || (acks && !ibp_resp_may_ack_along(q)))
+		return false;
+	from = payload_of(q, wr->sg_list);
+	at = from ? shm_lane_reserve(&q->conn.lane, len, &skip) : NULL;
+	if (!at)
+		return false;
+	opcode = wr->opcode == IBV_WR_SEND ? WIRE_RC_SEND_ONLY : WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
+	ibp_header_put(at->header, (struct ibp_header){
+		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(r->mtu),
+		.flags = (uint8_t)(IBP_HEADER_ASK | (wr->send_flags & IBV_SEND_SOLICITED ? IBP_HEADER_SE : 0) |
+				   (acks ? IBP_HEADER_ACKS : 0)),
+		.psn = r->psn_next, .dest_qpn = qp->attr.dest_qp_num, .src_qpn = qp->qpn, .imm = wr->imm_data,
+		.va = acks ? ibp_resp_acks(&q->conn.resp) : 0, .length = len,
+	});
+	if (len <= UT_STAGE_TAIL)
+		copy_small((uint8_t *)(at + 1), from, len);
+	else
+		memcpy(at + 1, from, len);
+	r->ring_end = shm_lane_commit(chan, &q->conn.lane, at, len, skip, wait_for_more(&q->port->shm, more));
+	if (acks)
+		ibp_resp_acked(q);
+	if (r->deadline == UT_NEVER)
+		arm_later(q);
+	w = eng_ring_at(&qp->sq, tail);
+	eng_plain_fill(qp, w, wr);
+	UT_PROBE4(post_send, qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
+	ibp_req_number(q, w);
+	ibp_sent_local(q, opcode, len);
+	atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
+	return true;
+}
+
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 {
 	struct ibp_qp *q = ibp_qp(qp);
@@ -403,6 +505,8 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 		return PROTO_NEEDS_ROUND;
 	if (!send_messages(q, how & PROTO_POST_BATCH))
 		return !(how & (PROTO_POST_BATCH | PROTO_POST_MANY)) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
+	if (!q->conn.req.to_self)
+		set_ready(q, true);
 	if (!q->conn.req.to_self || how & PROTO_POST_BATCH)
 		return PROTO_SENT;
 	q->port->chan->to_self = true;
@@ -543,27 +647,6 @@ static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const stru
 }
 
 /* --- receiving: requests --- */
-
-/* Copies so many bytes to 2 * half by loads and stores of fixed width, of which some overlap. */
-__attribute__((always_inline)) static inline void copy_halves(uint8_t *to, const uint8_t *from, uint32_t len, const uint32_t half)
-{
-	memcpy(to, from, half);
-	memcpy(to + len - half, from + len - half, half);
-}
-
-/* len: 1 to UT_STAGE_TAIL */
-static inline void copy_small(uint8_t *to, const uint8_t *from, uint32_t len)
-{
-	_Static_assert(UT_STAGE_TAIL == 64, "the most that two halves copy");
-	if (len >= 32)
-		copy_halves(to, from, len, 32);
-	else if (len >= 16)
-		copy_halves(to, from, len, 16);
-	else if (len >= 8)
-		copy_halves(to, from, len, 8);
-	else
-		memcpy(to, from, len);
-}
 
 /* Stores a message of the ring where receive w wants it, if that takes no more than a few plain stores. */
 static inline bool store_small(struct ibp_qp *q, struct eng_pd *pd, const struct eng_rwqe *w, const uint8_t *from, uint32_t len)

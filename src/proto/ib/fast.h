@@ -21,11 +21,14 @@ struct eng_dev;
 struct eng_qp;
 struct ibp_port;
 struct ibp_qp;
+struct ibv_send_wr;
 struct link_rx;
 struct shm_message;
 
 /* dev_machine.post: executes or sends the requests posted to a queue pair. */
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now);
+/* dev_machine.post_now: a Send of up to 64 octets, or up to 4 KiB, through a lane. */
+bool ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more);
 /* dev_machine.fast and .finish: execute the usual messages of peer processes; the other messages of
  * the same poll. */
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole);
