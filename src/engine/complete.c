@@ -34,7 +34,9 @@ void eng_complete_apart(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, ui
 		.solicited = solicited, .qp = qp,
 	};
 
-	eng_complete(qp, cq, &e, overrun);
+	UT_PROBE5(complete, e.qpn, e.wr_id, e.status, e.opcode, e.byte_len);
+	if (__builtin_expect(!eng_cq_enter(cq, &e), 0))
+		eng_complete_overrun(qp, overrun);
 }
 
 void eng_complete_overrun(struct eng_qp *qp, enum eng_verdict v)

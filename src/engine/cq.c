@@ -169,7 +169,7 @@ void eng_cq_overrun(struct eng_cq *cq)
 }
 
 /* Apart, so that a completion that a polling thread takes straight saves no registers for it. */
-static __attribute__((noinline)) bool enter(struct eng_cq *cq, const struct eng_cqe *e)
+__attribute__((noinline)) bool eng_cq_enter(struct eng_cq *cq, const struct eng_cqe *e)
 {
 	bool full;
 
@@ -193,7 +193,7 @@ static __attribute__((noinline)) bool enter(struct eng_cq *cq, const struct eng_
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 {
 	UT_PROBE5(complete, e->qpn, e->wr_id, e->status, e->opcode, e->byte_len);
-	return straight(cq, e) || enter(cq, e);
+	return straight(cq, e) || eng_cq_enter(cq, e);
 }
 
 int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)

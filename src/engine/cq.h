@@ -123,6 +123,8 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret);
  * CQ_ERR once, and the caller's queue pair fails. Called with dev->lock held.
  */
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e);
+/* The same for one that no polling thread takes straight, whose probe has fired. */
+bool eng_cq_enter(struct eng_cq *cq, const struct eng_cqe *e);
 /* Lets the queue overrun now, whatever it holds: what a user's test asks for. Called with dev->lock held. */
 void eng_cq_overrun(struct eng_cq *cq);
 /* Returns how many completions wait to be polled. */

@@ -199,16 +199,11 @@ static inline int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 	return r;
 }
 
-/*
- * Posts plain requests, as many as leave at once: each goes from the caller's work request to the peer, and into its slot behind that,
- * so that the peer need not wait for the entry in the queue. Returns the first one that is left, NULL: none is. A lock that is taken leaves
- * them all.
- */
-static inline struct ibv_send_wr *post_now(struct eng_qp *qp, struct ibv_send_wr *wr)
+struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr)
 {
 	struct eng_dev *dev = qp->dev;
 
-	if (!ut_trylock_quick(&dev->lock))
+	if (!atomic_load_explicit(&qp->ready_ops, memory_order_relaxed) || !ut_trylock_quick(&dev->lock))
 		return wr;
 	if (ut_trylock_quick(&qp->sq.lock)) {
 		warm_if_cold(qp);
@@ -225,11 +220,6 @@ int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	bool posted = false;
 	int r = 0;
 
-	if (atomic_load_explicit(&qp->ready_ops, memory_order_relaxed)) {
-		wr = post_now(qp, wr);
-		if (!wr)
-			return 0;
-	}
 	begin(qp);
 	for (; wr; wr = wr->next) {
 		r = enqueue_send(qp, wr);

@@ -14,6 +14,13 @@ struct eng_dev;
 struct eng_qp;
 
 /*
+ * Posts plain requests (plain.h), as many as leave at once: each goes from the caller's work request to the peer, and into its slot behind
+ * that, so that the peer need not wait for the entry in the queue. Returns the first one that is left to eng_post_send(), NULL: none is. A
+ * lock that is taken leaves them all. errno is kept. Called without locks.
+ */
+struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr);
+
+/*
  * Return 0, or a negative errno with *bad set to the first request that was not taken; those before it
  * stay posted. Send: -EINVAL (state below RTS; opcode, lengths or flags not for this queue pair, see
  * eng_wr_check), -ENOMEM (the queue is full). Receive: -EINVAL (state RESET, too many pieces, no receive

@@ -8,6 +8,7 @@
  */
 #include "observe/tap.h"
 
+#include "host/shm/inlet.h"
 #include "link/stream.h"
 #include "proto/ib/frame_shm.h"
 #include "util/alloc.h"
@@ -343,39 +344,49 @@ static void tap_watch(struct shm_channel *c, const struct ut_flow *f, const uint
 	put_sent(t, obs_ring_now(&t->ring), f, (const uint64_t *)(const void *)header, data, bytes);
 }
 
-static int received(struct obs_tap *t, const struct shm_message *v, int n)
+static inline void put_received(struct obs_tap *t, uint64_t time, const struct shm_message *m)
 {
-	uint64_t time;
+	uint64_t header[OBS_HEADER / 8];
 
-	if (n <= 0 || !t->cfg.in)
-		return n;
-	time = obs_ring_now(&t->ring);
-	for (int i = 0; i < n; i++) {
-		uint64_t header[OBS_HEADER / 8];
-
-		if (v[i].len < OBS_HEADER)
-			continue;
-		/* The peer process may still write. */
-		copy_header(header, v[i].data);
-		if (is_packet(header))
-			put_message(t, time, false, flow_received(t, &v[i]), header, v[i].data + OBS_HEADER,
-				    v[i].len - OBS_HEADER);
-	}
-	return n;
+	if (m->len < OBS_HEADER)
+		return;
+	/* The peer process may still write. */
+	copy_header(header, m->data);
+	if (is_packet(header))
+		put_message(t, time, false, flow_received(t, m), header, m->data + OBS_HEADER, m->len - OBS_HEADER);
 }
 
 static int tap_poll(struct shm_channel *c, struct shm_message *v, int max)
 {
 	struct obs_tap *t = tap_of_channel(c);
+	int n = t->chan_ops->poll(c, v, max);
+	uint64_t time;
 
-	return received(t, v, t->chan_ops->poll(c, v, max));
+	if (n <= 0 || !t->cfg.in)
+		return n;
+	time = obs_ring_now(&t->ring);
+	for (int i = 0; i < n; i++)
+		put_received(t, time, &v[i]);
+	return n;
 }
 
-static int tap_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+static bool tap_inlets(struct shm_channel *c, struct shm_inlets *ret)
 {
 	struct obs_tap *t = tap_of_channel(c);
 
-	return received(t, v, t->chan_ops->poll_fast(c, v, max));
+	if (!t->chan_ops->inlets(c, ret))
+		return false;
+	if (t->cfg.in)
+		ret->epoch |= SHM_LANE_WATCHED;
+	return true;
+}
+
+static void tap_hear(struct shm_channel *c, const struct shm_inlet *in, const uint8_t *header, uint32_t bytes)
+{
+	struct obs_tap *t = tap_of_channel(c);
+	const struct shm_message m = shm_inlet_message(in, header, bytes);
+
+	put_received(t, obs_ring_now(&t->ring), &m);
 }
 
 void obs_tap_channel(struct obs_tap *t, struct shm_channel *c)
@@ -390,7 +401,8 @@ void obs_tap_channel(struct obs_tap *t, struct shm_channel *c)
 	t->chan_over.reserve = tap_reserve;
 	t->chan_over.commit = tap_commit;
 	t->chan_over.poll = tap_poll;
-	t->chan_over.poll_fast = tap_poll_fast;
+	t->chan_over.inlets = tap_inlets;
+	t->chan_over.hear = tap_hear;
 	c->ops = &t->chan_over;
 	shm_channel_end_lanes(c);
 }

@@ -17,6 +17,7 @@
 #include "host/shm/area.h"
 #include "host/shm/channel.h"
 #include "host/shm/handshake.h"
+#include "host/shm/inlet.h"
 #include "host/shm/lane.h"
 #include "host/shm/peer.h"
 #include "host/shm/segment.h"
@@ -52,6 +53,7 @@ static struct host victim, peer;
 static struct host_addr victim_at, peer_at;
 static struct shm_channel *chan;
 static struct shm_lane lane;
+static struct shm_inlets inlets;
 static uint8_t *own_area; /* of the victim */
 static uint32_t own_area_id;
 static uint8_t plain[BUF], other[BUF];
@@ -158,6 +160,7 @@ static void setup(void)
 	REQUIRE(host_watch(&victim, &victim_at.mail) == 0);
 	REQUIRE(shm_channel_open(&victim, &chan) == 0);
 	lane = (struct shm_lane){ 0 };
+	inlets = (struct shm_inlets){ 0 };
 	if (!(settings & NO_MESSAGES))
 		shm_channel_messages(chan, !(settings & NO_FETCH), !(settings & NO_DIRECT));
 	x.page_fd = shm_seg_make("page", sizeof(*x.page), &page);
@@ -537,17 +540,48 @@ static void one_message(const struct shm_message *m)
 		ops->export_area(chan, m, how & 64 ? own_area_id : in8(&in));
 }
 
+/* As the fast path of a protocol does. hold: the messages are left to release(). */
+static void read_inlets(bool hold)
+{
+	uint32_t bytes;
+	int n = 0;
+
+	if (!shm_inlets_are_open(chan) || (!shm_inlets_lead(chan, &inlets) && !chan->ops->inlets(chan, &inlets)))
+		return;
+	for (unsigned i = shm_inlets_next(&inlets, 0); i < inlets.n; i = shm_inlets_next(&inlets, i + 1)) {
+		const struct shm_inlet *v = &inlets.v[i];
+		const uint8_t *at;
+
+		while (n < POLL_MAX && shm_waiting(v->ring) && (at = shm_inlet_take(v, &bytes))) {
+			struct shm_message m = shm_inlet_message(v, at, bytes);
+
+			one_message(&m);
+			n++;
+		}
+		if (!hold)
+			shm_inlet_release(v);
+	}
+	if (hold && n)
+		shm_inlets_hold(chan);
+	shm_inlets_end(chan, n);
+}
+
 static void poll_messages(void)
 {
 	unsigned how = in8(&in);
 	struct shm_message v[POLL_MAX];
-	int n = how & 1 ? chan->ops->poll_fast(chan, v, POLL_MAX) : chan->ops->poll(chan, v, how & 2 ? 1 : POLL_MAX);
+	int n;
 
-	REQUIRE(n <= POLL_MAX);
-	for (int i = 0; i < n; i++)
-		one_message(&v[i]);
-	if (!(how & 4))
-		chan->ops->release(chan);
+	if (how & 1) {
+		read_inlets(how & 4);
+	} else {
+		n = chan->ops->poll(chan, v, how & 2 ? 1 : POLL_MAX);
+		REQUIRE(n <= POLL_MAX);
+		for (int i = 0; i < n; i++)
+			one_message(&v[i]);
+		if (!(how & 4))
+			chan->ops->release(chan);
+	}
 	shm_channel_warm(chan);
 	host_look(&victim);
 	peer_reads();

@@ -139,11 +139,6 @@ static void release(struct shm_channel *c)
 			shm_release(&h->rx[i]);
 }
 
-static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
-{
-	return -EAGAIN;
-}
-
 static int poll_all(struct shm_channel *c, struct shm_message *v, int max)
 {
 	int got = 0, i = host_of(c);
@@ -183,7 +178,7 @@ static const struct shm_channel_ops ops = {
 	.wake = shm_channel_default_wake,
 	.flush = show, .notify = show,
 	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
-	.poll_fast = poll_fast, .release = release,
+	.inlets = shm_channel_default_inlets, .hear = shm_channel_default_hear, .took = shm_channel_default_nothing, .release = release,
 	.access_begin = shm_channel_default_access_begin,
 	.access_copy = shm_channel_default_access_copy,
 	.access_attached = shm_channel_default_access_attached,

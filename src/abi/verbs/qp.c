@@ -326,17 +326,25 @@ VRB_NOW(destroy_qp) int vrb_destroy_qp(struct ibv_qp *pub)
 	return 0;
 }
 
-int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static __attribute__((noinline)) int post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	int rc, keep = errno;
+
+	rc = eng_post_send(qp, wr, bad);
+	errno = keep;
+	return -rc;
+}
+
+int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct eng_qp *e = vrb_of(qp, vrb_qp)->qp;
 
 	if (!vrb_live(qp->context)) {
 		*bad = wr;
 		return EIO;
 	}
-	rc = eng_post_send(vrb_of(qp, vrb_qp)->qp, wr, bad);
-	errno = keep;
-	return -rc;
+	wr = eng_post_now(e, wr);
+	return wr ? post_send(e, wr, bad) : 0;
 }
 
 int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)

@@ -44,8 +44,11 @@ static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 	struct dev_transport *p = dev_transport_of(a);
 	int n = p->link->ops->recv(p->link, p->rx, DEV_RX_BATCH);
 
-	if (n > 0)
+	if (n > 0) {
+		eng_dev_held(&a->dev);
+		a->rounds.alone = 0;
 		ibp_receive(&a->dev, p->rx, n, now);
+	}
 	return n;
 }
 
@@ -54,6 +57,8 @@ static int receive_batches(struct dev_adapter *a, uint64_t now)
 	struct link *l = dev_transport_of(a)->link;
 	int done = 0;
 
+	eng_dev_held(&a->dev);
+	a->rounds.alone += !l->cheap && a->rounds.alone < DEV_ROUNDS_ALONE;
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
 		int n = ibp_poll_messages(&a->dev, now);
 

@@ -8,6 +8,9 @@
 
 #include <errno.h>
 
+#ifndef ACK_RECEIVED
+#define ACK_RECEIVED 16
+#endif
 #define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
 
 /* The adapter can be driven by this process. */
@@ -36,13 +39,16 @@ static inline bool may_be_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
  * As dev_acks_note(), without the clock: that an acknowledgement has waited long shows in empty polls. After so many
  * of those no response is on its way, and a peer with a short queue stands still until it is acknowledged.
  */
-static void note_acks(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
+static void note_acks(struct dev_adapter *a, bool idle, uint32_t found) UT_REQUIRES(a->dev.lock)
 {
 	struct dev_delayed_ack *d = &a->delayed_ack;
 
-	d->empty_polls = found ? 0 : d->empty_polls + 1;
-	if (d->empty_polls >= ACK_EMPTY_POLLS)
+	d->empty_polls = idle ? d->empty_polls + 1 : 0;
+	d->received += found;
+	if (d->empty_polls >= ACK_EMPTY_POLLS || d->received >= ACK_RECEIVED) {
 		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
+		d->received = 0;
+	}
 	d->by_fast = a->machine->acks_pending(&a->dev);
 }
 
@@ -120,7 +126,7 @@ static inline void note_sent(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	dev_posts_count(&a->coalescing, &a->driver);
 	a->rounds.without++;
 	if (a->delayed_ack.by_fast)
-		note_acks(a, true);
+		note_acks(a, false, 0);
 }
 
 bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
@@ -195,7 +201,7 @@ static inline void looked(struct dev_adapter *a, int n) UT_REQUIRES(a->dev.lock)
 	if (n)
 		dev_driver_received(&a->driver, DEV_BY_APP, (uint32_t)n);
 	if (n || a->delayed_ack.by_fast)
-		note_acks(a, n);
+		note_acks(a, !n, (uint32_t)n);
 }
 
 /* Ends what look_fast() began. */
@@ -209,8 +215,8 @@ __attribute__((always_inline)) static inline int finish(struct dev_adapter *a, s
 	return is_drivable(a) ? dev_round(a, DEV_BY_APP, look, l.n) : drop_pending(a);
 }
 
-/* Apart, so that a poll that finds nothing saves no registers for it. */
-static __attribute__((noinline)) int poll_found(struct dev_adapter *a, struct looked l, const struct eng_cq *cq) UT_RELEASE(a->dev.lock)
+/* Apart, so that a poll that makes no round saves no registers for it. */
+static __attribute__((noinline)) int poll_whole(struct dev_adapter *a, struct looked l, const struct eng_cq *cq) UT_RELEASE(a->dev.lock)
 {
 	int did = finish(a, l, DEV_LOOK);
 
@@ -226,12 +232,12 @@ int dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p)
 	if (!eng_dev_poll_begin(&a->dev, p))
 		return dev_polled(dev, 0, cq);
 	l = look_fast(a);
-	if (l.n || l.whole || a->yielding.asks)
-		return poll_found(a, l, cq);
-	looked(a, 0);
+	if (l.whole || a->yielding.asks)
+		return poll_whole(a, l, cq);
+	looked(a, l.n);
 	eng_dev_poll_end(&a->dev);
 	dev_beat(&a->driver);
-	return dev_polled_fast(&a->yielding, cq);
+	return l.n ? dev_polled_found(&a->yielding, l.n) : dev_polled_fast(&a->yielding, cq);
 }
 
 /* --- a wake-up --- */

@@ -73,7 +73,10 @@ static void set_deadline(struct dev_adapter *a, enum dev_by by, uint64_t now)
 	else
 		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
 	a->rounds.quiescent = deadline > now && !since;
-	a->rounds.most = a->rounds.quiescent && !a->delayed_ack.penalty && a->stage->pages_checked_at ? DEV_ROUND_EVERY : 0;
+	if (!a->rounds.quiescent || a->delayed_ack.penalty || !a->stage->pages_checked_at)
+		a->rounds.most = 0;
+	else
+		a->rounds.most = a->rounds.alone < DEV_ROUNDS_ALONE ? DEV_ROUND_EVERY : DEV_ROUND_SELDOM;
 	dev_driver_after(a, by, deadline < next ? deadline : next);
 }
 

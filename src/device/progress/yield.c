@@ -96,7 +96,7 @@ static void note_wait(struct dev_yielding *y, bool answered)
 		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
 }
 
-static void found(struct dev_yielding *y)
+void dev_yield_found(struct dev_yielding *y)
 {
 	note_wait(y, atomic_load_explicit(&y->met, memory_order_relaxed));
 	atomic_store_explicit(&y->met, false, memory_order_relaxed);
@@ -159,13 +159,8 @@ int dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 	int idle = atomic_load_explicit(&y->idle_polls, memory_order_relaxed);
 
 	dev_beat(&a->driver);
-	if (did) {
-		/* A message that comes together with one that was just found - an acknowledgement leaves in front of the
-		 * request that answers - has not been waited for, and says nothing about the yields. */
-		if (idle)
-			found(y);
-		return did;
-	}
+	if (did)
+		return dev_polled_found(y, did);
 	idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 	dev_turn_note(cq);
 	if (idle > (int)dev_polls_before_yield(y))

@@ -85,6 +85,19 @@ static inline bool dev_is_yield_due(struct dev_yielding *y)
 	return atomic_load_explicit(&y->idle_polls, memory_order_relaxed) >= (int)dev_polls_before_yield(y);
 }
 
+/* A wait has ended, in which polls were idle. */
+void dev_yield_found(struct dev_yielding *y);
+
+/* A poll has found n things. One that comes together with another - an acknowledgement leaves in front of the request that answers - has
+ * not been waited for, and says nothing about the yields. Returns n. */
+static inline int dev_polled_found(struct dev_yielding *y, int n)
+{
+	atomic_store_explicit(&y->fast_look, false, memory_order_relaxed);
+	if (atomic_load_explicit(&y->idle_polls, memory_order_relaxed))
+		dev_yield_found(y);
+	return n;
+}
+
 /* A poll without a round has found nothing, where no yield was due: dev_polled() in short. */
 static inline int dev_polled_fast(struct dev_yielding *y, const struct eng_cq *cq)
 {

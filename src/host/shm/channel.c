@@ -112,7 +112,7 @@ static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h
 	    (got && !h->seg && !ch->messages)) {
 		ut_warn("the ring of a peer process of this host has an impossible record: its messages are "
 			"ignored from now on; start that program again, or set DAPPLE_LOCAL=off");
-		r->broken = ch->broken = ch->held = true;
+		r->broken = ch->broken = ch->base.held = true;
 		return 0;
 	}
 	return got;
@@ -123,8 +123,7 @@ static void took_from(struct shm_chan *ch, struct shm_peer_rx *r)
 {
 	ut_list_del(&r->node);
 	ut_list_add_tail(&ch->rx, &r->node);
-	ch->warm = SHM_CHAN_WARM;
-	ch->received++;
+	ch->base.warm = SHM_CHAN_WARM;
 }
 
 void shm_channel_leaving(struct shm_channel *c, bool on)
@@ -160,7 +159,7 @@ static bool take_message(struct shm_chan *ch, struct shm_message *ret)
 	ut_list_each_safe(r, s, &ch->rx, node)
 		if (peek(ch, r, &h) && !h.seg) {
 			message_at(r, shm_hold(&r->ring, &h), h.bytes, ret);
-			ch->held = true;
+			ch->base.held = true;
 			took_from(ch, r);
 			return true;
 		}
@@ -184,13 +183,14 @@ static bool is_asleep(const struct shm_chan *ch)
 
 /* A batch of messages was taken by a process that does not say that it polls. It says so after many, but not where a
  * thread has just declared itself asleep. */
-static __attribute__((noinline)) void note_batch(struct shm_chan *ch)
+static void note_batch(struct shm_channel *c)
 {
+	struct shm_chan *ch = shm_chan_of(c);
 	uint32_t awake = SHM_AWAKE;
 
 	if (is_asleep(ch)) {
 		ch->awake = 0;
-		shm_channel_settle(&ch->base);
+		shm_channel_settle(c);
 	} else if (++ch->awake >= SHM_CHAN_POLLS && ut_barrier_has_host()) {
 		ch->awake = 0;
 		atomic_compare_exchange_strong(&ch->page->on, &awake, SHM_POLLS);
@@ -202,16 +202,16 @@ static void release_messages(struct shm_channel *c)
 	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r;
 
-	if (!ch->held)
+	if (!c->held)
 		return;
-	ch->held = false;
+	c->held = false;
 	ut_list_each(r, &ch->rx, node)
 		if (r->ring.held)
 			shm_release(&r->ring);
 	if (__builtin_expect(ch->broken, 0))
 		drop_broken(ch);
 	if (__builtin_expect(atomic_load_explicit(&ch->page->on, memory_order_relaxed) != SHM_POLLS, 0))
-		note_batch(ch);
+		note_batch(c);
 }
 
 static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
@@ -223,87 +223,32 @@ static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
 	while (n < max && take_message(ch, &v[n]))
 		n++;
 	if (!n)
-		ch->warm -= ch->warm > 0;
+		c->warm -= c->warm > 0;
 	shm_channel_settle(c);
 	return n;
 }
 
-#define FAST_RINGS 4 /* more are read by poll_messages() alone */
-
-/* The oldest record is no message that lies ahead as it is: it may stand behind the end of the ring, at its start. */
-static __attribute__((noinline)) const uint8_t *take_odd(struct shm_rx *r, uint32_t *ret_bytes)
-{
-	struct shm_record h;
-
-	if (shm_peek(r, &h) <= 0 || h.seg)
-		return NULL;
-	*ret_bytes = h.bytes;
-	return shm_hold(r, &h);
-}
-
-/* Takes what waits in a ring, at most max (> 0). */
-static inline int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
-{
-	uint32_t bytes;
-	const uint8_t *at = shm_is_small(&r->ring) ? shm_take_inline(&r->ring, &bytes) : NULL;
-	int n = 0;
-
-	if (at) {
-		message_at(r, at, bytes, v);
-		return 1;
-	}
-	do {
-		at = shm_take_next(&r->ring, &bytes);
-		if (__builtin_expect(!at, 0) && !(at = take_odd(&r->ring, &bytes)))
-			break;
-		message_at(r, at, bytes, &v[n++]);
-	} while (n < max && shm_waiting(&r->ring));
-	return n;
-}
-
-/* Takes what waits in this ring and those behind it. */
-static __attribute__((noinline)) int take_rings(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_message *v, int max)
-{
-	int n = 0;
-
-	for (; &r->node != &ch->rx; r = ut_container(r->node.next, struct shm_peer_rx, node))
-		if (n < max && r->ring.ring && shm_waiting(&r->ring))
-			n += take_fast(r, v + n, max - n);
-	if (!n) {
-		ch->warm -= ch->warm > 1;
-		return -EAGAIN;
-	}
-	ch->held = true;
-	ch->warm = SHM_CHAN_WARM;
-	ch->received += (unsigned)n;
-	return n;
-}
-
-static int poll_flushed(struct shm_channel *c, struct shm_message *v, int max);
-
-/* Most calls find nothing, and do no more than they must. */
-static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+static bool find_inlets(struct shm_channel *c, struct shm_inlets *ret)
 {
 	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r;
 
-	if (__builtin_expect(c->unflushed, 0))
-		return poll_flushed(c, v, max);
-	/* A ring that is broken counts as held. */
-	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
-		return -EAGAIN;
-	ut_list_each(r, &ch->rx, node)
-		if (r->ring.ring && shm_waiting(&r->ring))
-			return take_rings(ch, r, v, max);
-	ch->warm -= ch->warm > 1;
-	return 0;
+	*ret = (struct shm_inlets){ .epoch = c->epoch };
+	ut_list_each(r, &ch->rx, node) {
+		if (!r->ring.ring)
+			continue;
+		if (ret->n == SHM_INLETS)
+			return false;
+		ret->v[ret->n++] = (struct shm_inlet){ &r->ring, r, r->addr, r->local_addr };
+	}
+	return true;
 }
 
 bool shm_channel_warm(struct shm_channel *c)
 {
 	struct shm_chan *ch = shm_chan_of(c);
 
-	return ch->warm && !is_asleep(ch);
+	return c->warm && !is_asleep(ch);
 }
 
 /* From any thread, no lock held: one word tells all senders. */
@@ -450,12 +395,6 @@ static void flush(struct shm_channel *c)
 		flush_all(shm_chan_of(c));
 }
 
-static __attribute__((noinline)) int poll_flushed(struct shm_channel *c, struct shm_message *v, int max)
-{
-	flush_all(shm_chan_of(c));
-	return poll_fast(c, v, max);
-}
-
 static void notify(struct shm_channel *c)
 {
 	if (c->unnotified)
@@ -534,7 +473,9 @@ const struct shm_channel_ops shm_chan_ops = {
 	.fetch = fetch,
 	.generation = generation,
 	.poll = poll_messages,
-	.poll_fast = poll_fast,
+	.inlets = find_inlets,
+	.hear = shm_channel_default_hear,
+	.took = note_batch,
 	.release = release_messages,
 	.access_begin = shm_access_begin,
 	.access_copy = shm_access_copy,
@@ -587,14 +528,18 @@ static int no_poll(struct shm_channel *c, struct shm_message *v, int max)
 	return 0;
 }
 
-static int no_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
-{
-	return -EAGAIN;
-}
-
 bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret)
 {
 	return false;
+}
+
+bool shm_channel_default_inlets(struct shm_channel *c, struct shm_inlets *ret)
+{
+	return false;
+}
+
+void shm_channel_default_hear(struct shm_channel *c, const struct shm_inlet *in, const uint8_t *header, uint32_t bytes)
+{
 }
 
 void shm_channel_default_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data,
@@ -651,7 +596,9 @@ static const struct shm_channel_ops none = {
 	.fetch = no_fetch,
 	.generation = no_generation,
 	.poll = no_poll,
-	.poll_fast = no_poll_fast,
+	.inlets = shm_channel_default_inlets,
+	.hear = shm_channel_default_hear,
+	.took = shm_channel_default_nothing,
 	.release = shm_channel_default_nothing,
 	.access_begin = shm_channel_default_access_begin,
 	.access_copy = shm_channel_default_access_copy,

@@ -59,6 +59,20 @@ struct shm_lane {
 };
 #define SHM_LANE_WATCHED (1u << 31)
 
+#define SHM_INLETS 4 /* rings that are read without poll() */
+#define SHM_CHAN_WARM 1000 /* empty looks after a record in which the rings come first */
+
+/* The rings of the peers, as a thread that polls remembers them (inlet.h). */
+struct shm_inlets {
+	struct shm_inlet {
+		struct shm_rx *ring;
+		void *from;               /* as in struct shm_message */
+		const uint8_t *src, *dst; /* likewise, of 16 octets */
+	} v[SHM_INLETS];
+	unsigned n;
+	uint32_t epoch; /* as in struct shm_lane; watched: hear() sees each message */
+};
+
 /* Direct access as a connection remembers it (grant.h). */
 struct shm_grant {
 	_Atomic uint64_t *word;           /* our process page's `access` */
@@ -77,6 +91,7 @@ struct shm_access {
 };
 
 struct shm_channel;
+struct shm_rx;
 struct shm_tx;
 
 /* A process that has died: the address and the slot that it had. */
@@ -114,7 +129,7 @@ struct shm_channel_ops {
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
 	 * message that has left is read even if its writer dies. */
 	void (*commit)(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes);
-	/* Messages committed with `more` leave now; poll_fast() does this too. */
+	/* Messages committed with `more` leave now. */
 	void (*flush)(struct shm_channel *c);
 	/* Wakes peers that sleep with a `quiet` message in their ring; c->unnotified counts them. */
 	void (*notify)(struct shm_channel *c);
@@ -130,11 +145,13 @@ struct shm_channel_ops {
 	uint32_t (*generation)(struct shm_channel *c, const struct shm_message *m, uint32_t index);
 	/* Returns how many messages of all peers it has put into v, at most max; they are valid until release(). */
 	int (*poll)(struct shm_channel *c, struct shm_message *v, int max);
-	/*
-	 * The same for a thread that polls often, and makes a round now and then. Returns -EAGAIN if a ring has
-	 * something else, or a round is due.
-	 */
-	int (*poll_fast)(struct shm_channel *c, struct shm_message *v, int max);
+	/* Finds the rings of the peers, for a thread that polls often, and makes a round now and then (inlet.h). Returns false if they
+	 * are not to be read without poll() in this epoch. */
+	bool (*inlets)(struct shm_channel *c, struct shm_inlets *ret);
+	/* A message of this header and so many bytes was taken from a watched inlet. */
+	void (*hear)(struct shm_channel *c, const struct shm_inlet *in, const uint8_t *header, uint32_t bytes);
+	/* Messages were taken from inlets while c->on was not SHM_POLLS. */
+	void (*took)(struct shm_channel *c);
 	/* Gives the room of the last poll's messages back to their writers. */
 	void (*release)(struct shm_channel *c);
 	/*
@@ -171,7 +188,11 @@ struct shm_channel_ops {
 struct shm_channel {
 	const struct shm_channel_ops *ops;
 	bool messages;      /* shm_channel_messages() was called */
-	uint32_t epoch;     /* not 0, less than SHM_LANE_WATCHED; another one after a ring that a lane may name has ended, an area was attached, or `ops` have changed */
+	bool held;          /* messages are held, or a ring is broken: until release() */
+	unsigned warm;      /* so many empty looks more until no record came lately */
+	uint32_t epoch;     /* not 0, less than SHM_LANE_WATCHED; another one after a ring has begun that an inlet names, or one has ended that a lane
+			     * or an inlet may name, an area was attached, or `ops` have changed */
+	const _Atomic uint32_t *on; /* of the process page (ring.h) */
 	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
@@ -185,7 +206,7 @@ struct shm_channel {
 	uint32_t accesses;             /* the number of our last direct access */
 };
 
-/* Lanes that were found before lead nowhere from here on. */
+/* Lanes and inlets that were found before lead nowhere from here on. */
 static inline void shm_channel_end_lanes(struct shm_channel *c)
 {
 	c->epoch = c->epoch + 1 == SHM_LANE_WATCHED ? 1 : c->epoch + 1;
@@ -200,10 +221,12 @@ static inline bool shm_channel_is_none(const struct shm_channel *c)
 }
 
 /*
- * Slots of a channel without lanes: lane() returns false; of one that nothing observes: watch() does nothing; and of one without direct access: access_begin() returns NULL,
- * access_copy() -ENOTCONN, access_attached() NULL; next_died() false. nothing: for flush, notify, release, access_end, end_grants, quiesce and forget.
+ * Slots of a channel without lanes and inlets: lane() and inlets() return false; of one that nothing observes: watch() and hear() do nothing; and of one without direct access: access_begin() returns NULL,
+ * access_copy() -ENOTCONN, access_attached() NULL; next_died() false. nothing: for flush, notify, took, release, access_end, end_grants, quiesce and forget.
  */
 bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
+bool shm_channel_default_inlets(struct shm_channel *c, struct shm_inlets *ret);
+void shm_channel_default_hear(struct shm_channel *c, const struct shm_inlet *in, const uint8_t *header, uint32_t bytes);
 void shm_channel_default_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data,
 			       uint32_t bytes);
 void shm_channel_default_wake(struct shm_channel *c, struct shm_tx *ring);

@@ -308,6 +308,8 @@ static void take_open(struct shm_chan *ch, const struct host_message *m, const s
 	if (!r->ring.ring || !r->page || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
 	    host_watch(ch->host, &r->peer) < 0)
 		shm_peer_rx_drop(ch, r);
+	else
+		shm_channel_end_lanes(&ch->base);
 }
 
 /* --- another layout --- */

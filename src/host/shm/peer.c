@@ -83,6 +83,7 @@ void shm_peer_rx_drop(struct shm_chan *ch, struct shm_peer_rx *r)
 	ch->n_rx--;
 	ut_list_del(&r->node);
 	free(r);
+	shm_channel_end_lanes(&ch->base);
 }
 
 static int open_page(struct shm_chan *ch)
@@ -92,6 +93,7 @@ static int open_page(struct shm_chan *ch)
 		return ch->page_fd;
 	ch->page->magic = SHM_SLEEP_MAGIC;
 	ch->page->layout = host_layout;
+	ch->base.on = &ch->page->on;
 	ch->page->id = (uint32_t)ut_rng_u64(&ch->host->rng);
 	host_life_add(&ch->page->life);
 	atomic_store(&ch->page->on, SHM_ASLEEP);

@@ -58,7 +58,6 @@
 #define SHM_ACCESS_FD_MOST 16384u /* more are faster as a message that the peer fetches */
 #define SHM_ACCESS_MOST (8u << 20)
 #define SHM_CHAN_POLLS 1024 /* batches of messages after which a process says that it polls */
-#define SHM_CHAN_WARM 1000 /* empty calls after a record in which the rings come first */
 
 enum shm_peer_state { SHM_PEER_ASKED, SHM_PEER_OPEN, SHM_PEER_WIRE, SHM_PEER_DIED };
 
@@ -126,10 +125,7 @@ struct shm_chan {
 	struct shm_peer_tx *last;
 	struct host_port wake;
 	struct host_port life[2]; /* of a pipe, where there are no pidfds */
-	uint64_t received; /* records */
 	uint32_t awake; /* batches of messages since this process slept, up to SHM_CHAN_POLLS */
-	unsigned warm; /* a record came so lately: shm_channel_warm() */
-	bool held;  /* messages are held, or a ring is broken: until release() */
 	bool broken; /* a ring is */
 	bool messages; /* shm_channel_messages() was called */
 	bool no_fetches;

@@ -36,18 +36,10 @@ bool shm_has_room(struct shm_tx *t, uint64_t need)
 	return t->tail + need - t->head <= SHM_RING_BYTES;
 }
 
-/*
- * Returns true if the receiver must be woken for the tail that has just been stored. before: the tail published
- * before. If that has not been consumed, the receiver was woken for it or is awake, and reads the tail again
- * before it sleeps. Records that need no wake-up do not wake it, and it may have gone to sleep since it took half of them.
- */
-static bool must_wake(const struct shm_tx *t, uint64_t before)
+bool shm_is_sleeper(const struct shm_tx *t, uint64_t before)
 {
 	uint64_t head;
 
-	ut_barrier_light();
-	if (t->fenced_by_peer && atomic_load_explicit(&t->page->on, memory_order_relaxed) == SHM_POLLS)
-		return false;
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!atomic_load_explicit(&t->page->on, memory_order_relaxed))
 		return false;
@@ -55,50 +47,10 @@ static bool must_wake(const struct shm_tx *t, uint64_t before)
 	return t->unnotified ? head != t->tail : head == before;
 }
 
-static uint32_t lines(uint64_t at)
-{
-	return (uint32_t)(at / SHM_LINE);
-}
-
-/* A reader may read the words at this moment; it reads `newest` again after them. */
-static void copy_inline(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
-{
-	const uint8_t *from = at->header;
-	uint64_t v;
-
-	atomic_store_explicit(&r->newest, lines(tail), memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&r->newest_bytes, at->bytes, memory_order_relaxed);
-	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++) {
-		memcpy(&v, from + i * sizeof(v), sizeof(v));
-		atomic_store_explicit(&r->inline_slot[i], v, memory_order_relaxed);
-	}
-}
-
-enum shm_put shm_publish(struct shm_tx *t)
-{
-	uint64_t before = t->published;
-	bool wake;
-
-	t->published = t->tail;
-	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
-	wake = must_wake(t, before);
-	t->unnotified = false;
-	return wake ? SHM_PUT_WAKE : SHM_PUT;
-}
-
 void shm_no_notify(struct shm_tx *t)
 {
 	t->unnotified = true;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
-}
-
-enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)
-{
-	shm_finish(t, at, skip);
-	if (!at->seg && at->bytes <= SHM_INLINE_DATA)
-		copy_inline(t->ring, at, t->tail);
-	return shm_publish(t);
 }
 
 enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *payload)
@@ -167,26 +119,12 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
 	return at + offsetof(struct shm_record, header);
 }
 
-const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes)
+const uint8_t *shm_take_odd(struct shm_rx *r, uint32_t *ret_bytes)
 {
-	uint64_t tail;
-	uint32_t n;
+	struct shm_record h;
 
-	if (r->held || (r->seen != r->head && r->seen - r->head != shm_record_bytes(0)))
+	if (shm_peek(r, &h) <= 0 || h.seg)
 		return NULL;
-	tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
-	if (tail - r->head != shm_record_bytes(0) ||
-	    atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != lines(tail))
-		return NULL;
-	n = atomic_load_explicit(&r->ring->newest_bytes, memory_order_relaxed);
-	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++)
-		r->inline_slot[i] = atomic_load_explicit(&r->ring->inline_slot[i], memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
-	if (atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != lines(tail) ||
-	    n > SHM_INLINE_DATA)
-		return NULL;
-	*ret_bytes = n;
-	r->head = r->seen = tail;
-	r->held = true;
-	return (const uint8_t *)r->inline_slot;
+	*ret_bytes = h.bytes;
+	return shm_hold(r, &h);
 }

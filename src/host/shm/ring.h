@@ -182,8 +182,6 @@ static inline struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, u
 	return (struct shm_record *)(t->ring->data + ((t->tail + *ret_skip) & (SHM_RING_BYTES - 1)));
 }
 
-enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
-
 /*
  * What lies ahead was last in the reader's cache, and stores become visible in order: one line that
  * is in another cache would hold up the tails behind it.
@@ -211,7 +209,64 @@ static inline void shm_finish(struct shm_tx *t, const struct shm_record *at, uin
 	shm_prefetch_for_write(t->ring->data + ((t->tail + SHM_AHEAD) & mask));
 	shm_prefetch_for_write(t->ring->data + ((t->tail + SHM_AHEAD + SHM_LINE) & mask));
 }
-enum shm_put shm_publish(struct shm_tx *t);
+
+/*
+ * A second fence and a second look, where the receiver does not say that it polls. before: the tail published before. If that has
+ * not been consumed, the receiver was woken for it or is awake, and reads the tail again before it sleeps. Records that need no wake-up do not
+ * wake it, and it may have gone to sleep since it took half of them.
+ */
+bool shm_is_sleeper(const struct shm_tx *t, uint64_t before);
+
+/* Returns true if the receiver must be woken for the tail that has just been stored. */
+static inline bool shm_must_wake(const struct shm_tx *t, uint64_t before)
+{
+	ut_barrier_light();
+	if (t->fenced_by_peer && atomic_load_explicit(&t->page->on, memory_order_relaxed) == SHM_POLLS)
+		return false;
+	return shm_is_sleeper(t, before);
+}
+
+static inline enum shm_put shm_publish(struct shm_tx *t)
+{
+	uint64_t before = t->published;
+	bool wake;
+
+	t->published = t->tail;
+	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
+	wake = shm_must_wake(t, before);
+	t->unnotified = false;
+	return wake ? SHM_PUT_WAKE : SHM_PUT;
+}
+
+static inline uint32_t shm_lines(uint64_t at)
+{
+	return (uint32_t)(at / SHM_LINE);
+}
+
+/* A reader may read the words at this moment; it reads `newest` again after them. */
+static inline void shm_copy_inline(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
+{
+	const uint8_t *from = at->header;
+	uint64_t v;
+
+	atomic_store_explicit(&r->newest, shm_lines(tail), memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&r->newest_bytes, at->bytes, memory_order_relaxed);
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++) {
+		memcpy(&v, from + i * sizeof(v), sizeof(v));
+		atomic_store_explicit(&r->inline_slot[i], v, memory_order_relaxed);
+	}
+}
+
+static inline enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)
+{
+	shm_finish(t, at, skip);
+	if (!at->seg && at->bytes <= SHM_INLINE_DATA)
+		shm_copy_inline(t->ring, at, t->tail);
+	return shm_publish(t);
+}
+
 /* The record is visible, and the receiver is not woken for it before the next shm_publish() or shm_commit(). */
 void shm_no_notify(struct shm_tx *t);
 /* Returns the head as the reader states it, which is not checked. */
@@ -224,9 +279,34 @@ int shm_peek(struct shm_rx *r, struct shm_record *h);
 void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf);
 /* Takes a message. Returns its header, with h->bytes behind it, in place until shm_release(). */
 const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h);
+/* Takes the oldest message as these two do. Returns its header, with *ret_bytes behind it, until shm_release(), or NULL: none waits, or the
+ * oldest record is none. */
+const uint8_t *shm_take_odd(struct shm_rx *r, uint32_t *ret_bytes);
 /* Takes the message in the inline slot, if that is all that waits. Returns its header, with *ret_bytes behind it,
  * until shm_release(); or NULL: use shm_peek(). */
-const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes);
+static inline const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes)
+{
+	uint64_t tail;
+	uint32_t n;
+
+	if (r->held || (r->seen != r->head && r->seen - r->head != SHM_LINE))
+		return NULL;
+	tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
+	if (tail - r->head != SHM_LINE || atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != shm_lines(tail))
+		return NULL;
+	n = atomic_load_explicit(&r->ring->newest_bytes, memory_order_relaxed);
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++)
+		r->inline_slot[i] = atomic_load_explicit(&r->ring->inline_slot[i], memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != shm_lines(tail) || n > SHM_INLINE_DATA)
+		return NULL;
+	*ret_bytes = n;
+	r->head = r->seen = tail;
+	r->held = true;
+	return (const uint8_t *)r->inline_slot;
+}
+
 static inline void shm_release(struct shm_rx *r)
 {
 	r->held = false;

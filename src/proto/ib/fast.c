@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/plain.h"
 #include "engine/ring.h"
+#include "host/shm/inlet.h"
 #include "host/shm/lane.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
@@ -827,17 +828,16 @@ static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const str
 }
 
 /* The usual Send: a small one to the oldest receive of the queue pair itself, which stays in its slot meanwhile. */
-static inline bool take_small_send(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
+static inline bool take_small_send(struct ibp_qp *q, const struct ibp_header *n, const uint8_t *data, uint32_t len)
 {
 	const bool imm = n->opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
-	uint32_t len = m->len - SHM_CHANNEL_HEADER_BYTES;
 	const struct eng_rwqe *w;
 	uint64_t wr_id;
 
 	if (q->recv.have_rwqe || q->qp->srq || !comes_next(q, n, len))
 		return false;
 	w = eng_ring_head(&q->qp->rq);
-	if (!w || !store_small(q, q->qp->pd, w, m->data + SHM_CHANNEL_HEADER_BYTES, len))
+	if (!w || !store_small(q, q->qp->pd, w, data, len))
 		return false;
 	wr_id = w->wr_id;
 	eng_ring_drop(&q->qp->rq);
@@ -848,7 +848,7 @@ static inline bool take_small_send(struct ibp_qp *q, const struct ibp_header *n,
 }
 
 /* Returns the queue pair that a message of its peer is for, or NULL. */
-static inline struct ibp_qp *receiver(struct ibp_port *port, const struct shm_message *m, const struct ibp_header *n)
+static inline struct ibp_qp *receiver(struct ibp_port *port, const struct shm_inlet *in, const struct ibp_header *n)
 {
 	struct eng_qp *qp;
 	struct ibp_qp *q;
@@ -859,54 +859,42 @@ static inline struct ibp_qp *receiver(struct ibp_port *port, const struct shm_me
 		return NULL;
 	q = ibp_qp(qp);
 	return (n->src_qpn & IBP_PSN_MASK) == qp->attr.dest_qp_num &&
-			       ibp_path_admits_message(&q->conn.path, m->src, m->dst) ? q : NULL;
+			       ibp_path_admits_inlet(&q->conn.path, in, port->chan->epoch) ? q : NULL;
 }
 
-static inline void taken(struct ibp_port *port, struct ibp_qp *q, const struct shm_message *m, uint8_t opcode)
+static inline void taken(struct ibp_port *port, struct ibp_qp *q, uint32_t bytes, uint8_t opcode)
 {
-	ibp_show_received(q, opcode, m->len - SHM_CHANNEL_HEADER_BYTES);
+	ibp_show_received(q, opcode, bytes);
 	q->conn.heard = port->now;
-}
-
-static inline bool is_small_send(uint8_t opcode, uint32_t len)
-{
-	return (opcode == WIRE_RC_SEND_ONLY || opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE) &&
-	       len - SHM_CHANNEL_HEADER_BYTES - 1 < UT_STAGE_TAIL;
+	port->dev->counters[ENG_C_rx_bytes] += SHM_CHANNEL_HEADER_BYTES + bytes;
 }
 
 /* The two kinds of messages of which there are most: a small Send, and an acknowledgement. Inline: of what such a message costs
  * its receiver, a call is 3 %. */
-__attribute__((always_inline)) static inline bool take_message(struct ibp_port *port, const struct shm_message *m)
+__attribute__((always_inline)) static inline bool take_message(struct ibp_port *port, const struct shm_inlet *in, const uint8_t *at,
+							       uint32_t bytes)
 {
-	struct ibp_header n;
+	const struct ibp_header n = ibp_header_get(at);
 	struct ibp_qp *q;
-	bool sends;
+	bool sends = n.opcode == WIRE_RC_SEND_ONLY || n.opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
 
-	if (m->len < SHM_CHANNEL_HEADER_BYTES)
+	if (sends ? bytes - 1 >= UT_STAGE_TAIL : n.opcode != WIRE_RC_ACKNOWLEDGE || n.syndrome != WIRE_SYN_ACK || bytes)
 		return false;
-	n = ibp_header_get(m->data);
-	sends = is_small_send(n.opcode, m->len);
-	if (!sends && (n.opcode != WIRE_RC_ACKNOWLEDGE || n.syndrome != WIRE_SYN_ACK || m->len != SHM_CHANNEL_HEADER_BYTES))
+	q = receiver(port, in, &n);
+	if (!q || !(sends ? take_small_send(q, &n, at + SHM_CHANNEL_HEADER_BYTES, bytes) : acknowledged(q, n.psn & IBP_PSN_MASK)))
 		return false;
-	q = receiver(port, m, &n);
-	if (!q || !(sends ? take_small_send(q, &n, m) : acknowledged(q, n.psn & IBP_PSN_MASK)))
-		return false;
-	taken(port, q, m, n.opcode);
+	taken(port, q, bytes, n.opcode);
 	return true;
 }
 
 /* The others that the fast path takes. A function of its own, which reads the header by itself, so that the usual messages find
  * theirs in registers: what it reads may have changed meanwhile, and all is checked again. */
-static __attribute__((noinline)) bool take_other(struct ibp_port *port, const struct shm_message *m)
+static __attribute__((noinline)) bool take_other(struct ibp_port *port, const struct shm_inlet *in, const struct shm_message *m)
 {
-	struct ibp_header n;
-	struct ibp_qp *q;
+	struct ibp_header n = ibp_header_get(m->data);
+	struct ibp_qp *q = receiver(port, in, &n);
 	bool done = false;
 
-	if (m->len < SHM_CHANNEL_HEADER_BYTES)
-		return false;
-	n = ibp_header_get(m->data);
-	q = receiver(port, m, &n);
 	if (!q)
 		return false;
 	switch (n.opcode) {
@@ -927,7 +915,7 @@ static __attribute__((noinline)) bool take_other(struct ibp_port *port, const st
 		break;
 	}
 	if (done)
-		taken(port, q, m, n.opcode);
+		taken(port, q, m->len - SHM_CHANNEL_HEADER_BYTES, n.opcode);
 	return done;
 }
 
@@ -937,42 +925,82 @@ int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 	int done = 0;
 
 	eng_dev_held(dev);
-	do {
-		if (!take_message(port, &m[done]) && !take_other(port, &m[done]))
+	for (; done < n && m[done].len >= SHM_CHANNEL_HEADER_BYTES; done++) {
+		const struct shm_inlet in = { .from = m[done].from, .src = m[done].src, .dst = m[done].dst };
+
+		if (!take_message(port, &in, m[done].data, m[done].len - SHM_CHANNEL_HEADER_BYTES) && !take_other(port, &in, &m[done]))
 			break;
-		dev->counters[ENG_C_rx_bytes] += m[done].len;
-	} while (++done < n);
+	}
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;
 }
 
-static __attribute__((noinline)) int receive_fast(struct ibp_port *port, int n, bool *ret_whole)
+/* The message is for the full rules, which know the time: a round takes it. */
+static __attribute__((noinline)) bool take_from(struct ibp_port *port, const struct shm_inlet *in, const uint8_t *at, uint32_t bytes)
 {
-	int done = ibp_fast_receive(port->dev, port->messages, n);
+	port->messages[0] = shm_inlet_message(in, at, bytes);
+	if (take_other(port, in, &port->messages[0]))
+		return true;
+	port->n_left = 1;
+	shm_inlets_hold(port->chan);
+	return false;
+}
 
-	if (__builtin_expect(done < n, 0)) {
-		port->left = port->messages + done;
-		port->n_left = n - done;
-		*ret_whole = true;
-		return n;
-	}
-	port->chan->ops->release(port->chan);
-	*ret_whole = ibp_port_is_busy(port);
-	return n;
+/* Executes the messages of a ring, where they lie. Returns their number, to which *ret_n is added; false: it ends this look at the rings. */
+static inline bool take_all(struct ibp_port *port, const struct shm_inlet *in, int *n)
+{
+	const bool watched = shm_inlets_are_watched(&port->inlets);
+	uint32_t bytes;
+
+	do {
+		const uint8_t *at = shm_inlet_take(in, &bytes);
+
+		if (__builtin_expect(!at, 0))
+			break;
+		if (__builtin_expect(watched, 0))
+			port->chan->ops->hear(port->chan, in, at, bytes);
+		++*n;
+		if (!take_message(port, in, at, bytes) && !take_from(port, in, at, bytes))
+			return false;
+	} while (*n < IBP_FAST_MESSAGES && shm_waiting(in->ring));
+	shm_inlet_release(in);
+	return *n < IBP_FAST_MESSAGES;
+}
+
+/* The rings from this one on. */
+static __attribute__((noinline)) int take_rings(struct ibp_port *port, unsigned i, bool *ret_whole)
+{
+	int n = 0;
+
+	do
+		if (!take_all(port, &port->inlets.v[i], &n))
+			break;
+	while ((i = shm_inlets_next(&port->inlets, i + 1)) < port->inlets.n);
+	port->dev->counters[ENG_C_rx_pkts] += (uint64_t)(n - port->n_left);
+	shm_inlets_end(port->chan, n);
+	*ret_whole = port->n_left || ibp_port_is_busy(port);
+	return n ? n : -EAGAIN;
 }
 
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
 {
 	struct ibp_port *port = dev->proto_port;
 	struct shm_channel *chan = port->chan;
-	int n;
+	unsigned i;
 
-	n = chan->ops->poll_fast(chan, port->messages, IBP_FAST_MESSAGES);
-	if (n > 0)
-		return receive_fast(port, n, ret_whole);
+	eng_dev_held(dev);
+	if (__builtin_expect(chan->unflushed, 0))
+		chan->ops->flush(chan);
+	if (!shm_inlets_are_open(chan) ||
+	    (__builtin_expect(!shm_inlets_lead(chan, &port->inlets), 0) && !chan->ops->inlets(chan, &port->inlets)))
+		return -EAGAIN;
+	i = shm_inlets_next(&port->inlets, 0);
+	if (i < port->inlets.n)
+		return take_rings(port, i, ret_whole);
+	shm_inlets_end(chan, 0);
 	/* A control call may have left work for a queue pair. */
 	*ret_whole = ibp_port_is_busy(port);
-	return n;
+	return 0;
 }
 
 void ibp_fast_finish(struct eng_dev *dev, uint64_t now)
@@ -983,7 +1011,7 @@ void ibp_fast_finish(struct eng_dev *dev, uint64_t now)
 	if (!n)
 		return;
 	port->n_left = 0;
-	ibp_receive_messages(dev, port->left, n, now);
+	ibp_receive_messages(dev, port->messages, n, now);
 	port->chan->ops->release(port->chan);
 }
 

@@ -8,6 +8,7 @@
 #ifndef PROTO_IB_PATH_H
 #define PROTO_IB_PATH_H
 
+#include "host/shm/channel.h"
 #include "link/link.h"
 #include "util/flow.h"
 #include "util/ip.h"
@@ -25,6 +26,8 @@ struct ibp_path {
 	struct ut_flow chan;        /* of messages to the peer */
 	struct link_count *there, *back; /* of those messages, and of the peer's answers to direct accesses; NULL: not counted */
 	bool valid;
+	uint32_t from_epoch;        /* of the channel, in which */
+	const void *from;           /* this writer's messages are the peer's; NULL: none was found yet */
 	struct ut_flow flow;        /* of packets */
 	struct wire_icrc_flow icrc; /* of packets to the peer */
 };
@@ -56,6 +59,19 @@ static inline bool ibp_path_between(const struct ibp_path *path, const uint8_t s
 static inline bool ibp_path_admits_message(const struct ibp_path *path, const uint8_t src[16], const uint8_t dst[16])
 {
 	return path->valid && memcmp(src, path->chan.dst, 16) == 0 && memcmp(dst, path->chan.src, 16) == 0;
+}
+
+/* The same where the message comes from an inlet, whose ring and addresses are constant in an epoch of the
+ * channel. */
+static inline bool ibp_path_admits_inlet(struct ibp_path *path, const struct shm_inlet *in, uint32_t epoch)
+{
+	if (__builtin_expect(path->from == in->from && path->from_epoch == epoch && path->valid, 1))
+		return true;
+	if (!ibp_path_admits_message(path, in->src, in->dst))
+		return false;
+	path->from = in->from;
+	path->from_epoch = epoch;
+	return true;
 }
 
 /* The same for both link layers (IBTA 9.6.1.5): between its addresses on Ethernet, between its LIDs and with

@@ -54,8 +54,8 @@ struct ibp_port {
 	/* The messages of one poll of the channel; of the last message of the fast path, the state
 	 * that needs the time. */
 	struct shm_message messages[IBP_MESSAGES];
-	const struct shm_message *left;
-	int n_left;
+	int n_left; /* of `messages`: the fast path has counted and left it, since it needs the time */
+	struct shm_inlets inlets;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	uint32_t routes;    /* the link's, as last followed (route.h) */

@@ -19,6 +19,7 @@ static enum ibp_route ask(struct ibp_qp *q)
 	if (r < 0)
 		return r == -EAGAIN ? IBP_ROUTE_ASKED : IBP_ROUTE_REFUSED;
 	q->conn.path.chan = back = ends;
+	q->conn.path.from = NULL;
 	back.slid = ends.dlid;
 	back.dlid = ends.slid;
 	q->conn.path.there = l->ops->count(l, &ends);
