@@ -51,6 +51,15 @@ static enum proto_posted post(struct eng_qp *qp, unsigned how, uint64_t now)
 	return takes_posts ? PROTO_SENT : PROTO_NEEDS_ROUND;
 }
 
+static int nows, nows_more;
+
+static bool post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
+{
+	nows += takes_posts;
+	nows_more += takes_posts && more;
+	return takes_posts;
+}
+
 static int receive(struct dev_adapter *ad, uint64_t now, bool cheap)
 {
 	received++;
@@ -91,7 +100,7 @@ static uint64_t next(struct eng_dev *dev)
 }
 
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
-	.fast = fast, .post = post,
+	.fast = fast, .post = post, .post_now = post_now,
 	.receive = receive, .transmit = transmit, .acks_pending = acks_pending, .acknowledge = acknowledge,
 	.busy = busy, .deadline = next);
 
@@ -101,7 +110,7 @@ static void kick(struct eng_qp *qp)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = dev_progress, .post_fast = dev_post_fast, .poll = dev_poll,
+	.progress = dev_progress, .post_fast = dev_post_fast, .post_now = dev_post_now, .poll = dev_poll,
 };
 static const struct eng_proto_ops proto = { .name = "fake", .qp_kick = kick };
 
@@ -122,7 +131,7 @@ static void fresh(void)
 	takes_posts = true;
 	deadline = UT_NEVER;
 	CHECK(eng_dev_poll(&a->dev, NULL, NULL) == 0);
-	gives = looks = wholes = flushes = quietly = received = 0;
+	gives = looks = wholes = flushes = quietly = received = nows = nows_more = 0;
 }
 
 static void drop(void)
@@ -198,6 +207,81 @@ static void acknowledgements(void)
 	gives = 0;
 	CHECK(poll_is_whole() && a->delayed_ack.penalty);
 	CHECK(poll_is_whole()); /* it does not work like that now */
+	drop();
+}
+
+/* A requester that posts on and on is acknowledged while messages still come. */
+static void acknowledgements_on_the_way(void)
+{
+	fresh();
+	gives = 1;
+	for (int i = 0; i < 40; i++) {
+		acks = true;
+		CHECK(!poll_is_whole() && flushes == (i + 1) / 16);
+	}
+	gives = 16;
+	acks = true;
+	CHECK(!poll_is_whole() && flushes == 3);
+	drop();
+}
+
+/* Where nothing but messages of the host has come for long, rounds are seldom. */
+static void alone(void)
+{
+	fresh();
+	a->rounds.alone = DEV_ROUNDS_ALONE;
+	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_SELDOM);
+	gives = 0;
+	while (!poll_is_whole())
+		;
+	CHECK(looks == DEV_ROUND_EVERY);
+	looks = 0;
+	while (!poll_is_whole())
+		CHECK(looks <= DEV_ROUND_SELDOM);
+	CHECK(looks == DEV_ROUND_SELDOM);
+	a->rounds.alone = 0; /* the round has found something else */
+	poll_is_whole();
+	atomic_fetch_add(&a->driver.ticks, 1);
+	CHECK(poll_is_whole() && polls_until_whole() == DEV_ROUND_EVERY);
+	drop();
+}
+
+static bool posts_now(void)
+{
+	struct eng_qp qp = { 0 };
+	struct ibv_send_wr wr = { 0 };
+	bool done;
+
+	ut_lock(&a->dev.lock);
+	done = dev_post_now(&a->dev, &qp, &wr);
+	ut_unlock(&a->dev.lock);
+	return done;
+}
+
+static void posted_now(void)
+{
+	int n = 0;
+
+	fresh();
+	while (posts_now())
+		n++;
+	CHECK(n == DEV_ROUND_EVERY && nows == n && nows_more == n - 17 && !wholes);
+	CHECK(poll_is_whole());
+	gives = 0;
+	CHECK(!poll_is_whole() && posts_now() && nows_more == n - 17);
+	takes_posts = false;
+	CHECK(!posts_now());
+	takes_posts = true;
+	a->coalescing.since = 1;
+	CHECK(!posts_now()); /* it would overtake what waits */
+	a->coalescing.since = 0;
+	atomic_store(&a->driver.waiters, 1);
+	CHECK(!posts_now());
+	atomic_store(&a->driver.waiters, 0);
+	atomic_fetch_add(&a->driver.ticks, 1);
+	CHECK(!posts_now() && poll_is_whole() && posts_now());
+	atomic_store(&a->driver.current, DEV_DRIVER_THREAD);
+	CHECK(!posts_now());
 	drop();
 }
 
@@ -352,6 +436,9 @@ int main(void)
 	tick();
 	messages();
 	acknowledgements();
+	acknowledgements_on_the_way();
+	alone();
+	posted_now();
 	not_allowed();
 	done_alone();
 	posts();

@@ -2,6 +2,7 @@
 #include "engine/complete.h"
 #include "engine/pd.h"
 #include "engine/pending.h"
+#include "engine/plain.h"
 #include "engine/qp_state.h"
 #include "fake.h"
 #include "support/engine.h"
@@ -62,8 +63,22 @@ static void why(struct eng_dev *dev, enum ut_say level, const char *s)
 {
 }
 
+static bool post_now(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct fake *f = of(dev);
+
+	eng_dev_held(dev);
+	if (!f->sends_now || eng_ring_used(&qp->sq) >= qp->sq.max)
+		return false;
+	f->sends_now--;
+	eng_plain_fill(qp, eng_ring_at(&qp->sq, qp->sq.tail), wr);
+	qp->sq.tail++;
+	return true;
+}
+
 static const struct eng_dev_ops ops = {
-	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .post_fast = eng_dev_by_round, .poll = eng_dev_poll_by_round,
+	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, 
+	.post_fast = eng_dev_by_round, .post_now = post_now, .poll = eng_dev_poll_by_round,
 	.attach = attach, .mcast_join = join, .mcast_leave = leave, .query_port = eng_port_known, .why = why,
 };
 

@@ -20,6 +20,7 @@ struct fake {
 	unsigned answer_in;
 	struct eng_cq *fed; /* three completions in each round, numbered on */
 	uint64_t feed;
+	unsigned sends_now; /* so many posts more leave before they are in the queue */
 };
 
 void fake_open(struct fake *f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Posting, flushing and the ends of work requests. */
 #include "engine/complete.h"
+#include "engine/plain.h"
 #include "engine/post.h"
 #include "engine/qp_state.h"
 #include "engine/ring.h"
@@ -203,6 +204,45 @@ static void overrun(struct fake *f)
 	f->cq = old;
 }
 
+/* A list leaves at once as far as the machine takes it, and the rest of it in the usual way. */
+static void at_once(struct fake *f)
+{
+	struct eng_qp *qp = fake_qp(f, IBV_QPT_RC);
+	struct ibv_sge sge = { 0, 8, 1 };
+	struct ibv_send_wr wr[3], *bad = NULL;
+
+	fake_move(qp, IBV_QPS_RTS);
+	for (unsigned i = 0; i < 3; i++) {
+		wr[i] = fake_send(i);
+		wr[i].sg_list = &sge;
+		wr[i].num_sge = 1;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+	}
+	f->sends_now = 2;
+	CHECK(eng_post_now(qp, wr) == wr && !eng_ring_used(&qp->sq)); /* the machine has not said that it takes any */
+	qp->ready_ops = ENG_PLAIN_SENDS;
+	ut_lock(&f->dev.lock);
+	CHECK(eng_post_now(qp, wr) == wr && !eng_ring_used(&qp->sq)); /* a thread makes a round */
+	ut_unlock(&f->dev.lock);
+	ut_lock(&qp->sq.lock);
+	CHECK(eng_post_now(qp, wr) == wr); /* a thread posts */
+	ut_unlock(&qp->sq.lock);
+	errno = EXDEV;
+	CHECK(eng_post_now(qp, wr) == &wr[2] && eng_ring_used(&qp->sq) == 2 && errno == EXDEV);
+	CHECK(eng_post_send(qp, &wr[2], &bad) == 0 && eng_ring_used(&qp->sq) == 3);
+	for (uint64_t i = 0; i < 3; i++) {
+		const struct eng_swqe *w = eng_ring_at(&qp->sq, (uint32_t)i);
+
+		CHECK(w->wr_id == i && w->length == 8 && w->num_sge == 1 && w->sge[0].lkey == 1);
+	}
+	f->sends_now = 2;
+	CHECK(eng_post_now(qp, wr) == &wr[1]); /* the queue has four slots */
+	CHECK(eng_post_send(qp, &wr[1], &bad) == -ENOMEM && bad == &wr[1]);
+	f->sends_now = 0;
+	fake_move(qp, IBV_QPS_RESET);
+	CHECK(eng_qp_destroy(qp) == 0);
+}
+
 int main(void)
 {
 	struct fake f;
@@ -210,6 +250,7 @@ int main(void)
 	fake_open(&f);
 	states(&f);
 	legality(&f);
+	at_once(&f);
 	inline_data(&f);
 	flush(&f);
 	late_answer(&f, false);

@@ -8,10 +8,8 @@
 
 #include <errno.h>
 
-#ifndef ACK_RECEIVED
-#define ACK_RECEIVED 16
-#endif
 #define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
+#define ACK_RECEIVED 16   /* messages likewise: a requester that fills its queue goes on before the responder has nothing left to do */
 
 /* The adapter can be driven by this process. */
 static inline bool is_drivable(const struct dev_adapter *a)
@@ -36,15 +34,16 @@ static inline bool may_be_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 }
 
 /*
- * As dev_acks_note(), without the clock: that an acknowledgement has waited long shows in empty polls. After so many
- * of those no response is on its way, and a peer with a short queue stands still until it is acknowledged.
+ * As dev_acks_note(), without the clock: that an acknowledgement has waited long shows in empty polls (idle: this was one). After so many
+ * of those no response is on its way, and a peer with a short queue stands still until it is acknowledged. received: messages, which may
+ * each wait for one.
  */
-static void note_acks(struct dev_adapter *a, bool idle, uint32_t found) UT_REQUIRES(a->dev.lock)
+static void note_acks(struct dev_adapter *a, bool idle, uint32_t received) UT_REQUIRES(a->dev.lock)
 {
 	struct dev_delayed_ack *d = &a->delayed_ack;
 
 	d->empty_polls = idle ? d->empty_polls + 1 : 0;
-	d->received += found;
+	d->received += received;
 	if (d->empty_polls >= ACK_EMPTY_POLLS || d->received >= ACK_RECEIVED) {
 		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
 		d->received = 0;

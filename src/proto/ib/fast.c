@@ -19,7 +19,7 @@
 
 #include <errno.h>
 
-#define GROUP 8 /* messages in one commit, where more follow */
+#define GROUP 16 /* messages in one commit, where more follow */
 
 /* The framing. */
 #define LOCAL true
