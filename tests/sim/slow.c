@@ -88,6 +88,62 @@ static void local_post(void)
 	close_pair();
 }
 
+/* What ibp_post_now() needs besides: the lane, and a page that was reached lately. */
+static void make_ready(struct ibp_qp *q)
+{
+	struct ibp_port *port = q->port;
+	struct iovec iov = { a.mem, LEN };
+	uint8_t to[LEN];
+
+	q->conn.lane.epoch = port->chan->epoch;
+	port->link->rx_stage->pages_checked_at = port->shm.stage.pages_checked_at = 1;
+	CHECK(ut_stage_load_user(&port->shm.stage, to, &iov, 1) == LEN);
+}
+
+/* A Send straight from the work request: with any bit, and where another request waits, nothing happens. */
+static void local_post_now(void)
+{
+	struct ibv_sge sge = { (uintptr_t)a.mem, LEN, 0 };
+	struct ibv_send_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibp_qp *q;
+	uint32_t tail, psn;
+
+	open_pair(true);
+	q = ibp_qp(a.qp);
+	sge = (struct ibv_sge){ (uintptr_t)a.mem, LEN, a.mr->key };
+	post_unsent(1);
+	CHECK(sim_post_recv(&b, 1, b.mem, LEN) == 0);
+	ut_lock(&a.h->dev.lock);
+	CHECK(!a.qp->ready_ops && !ibp_post_now(a.qp, &wr, false));
+	CHECK(sim_post_fast(a.qp, false) && a.qp->ready_ops);
+	make_ready(q);
+	tail = a.qp->sq.tail;
+	psn = q->conn.req.psn_next;
+	for (int i = 0; i < REQ_BITS; i++) {
+		uint32_t ready = a.qp->ready_ops;
+
+		q->conn.req.slow = 1u << i;
+		CHECK_MSG(!ibp_post_now(a.qp, &wr, false) && !a.qp->ready_ops, "bit %d", i);
+		a.qp->ready_ops = ready;
+	}
+	q->conn.req.slow = 0;
+	q->send.cur--; /* a request before it has not left */
+	CHECK(!ibp_post_now(a.qp, &wr, false));
+	q->send.cur++;
+	wr.send_flags = IBV_SEND_FENCE;
+	CHECK(!ibp_post_now(a.qp, &wr, false));
+	wr.send_flags = IBV_SEND_SIGNALED;
+	sge.lkey ^= 0x100;
+	CHECK(!ibp_post_now(a.qp, &wr, false));
+	sge.lkey ^= 0x100;
+	CHECK(a.qp->sq.tail == tail && q->conn.req.psn_next == psn && a.qp->ready_ops);
+	CHECK(ibp_post_now(a.qp, &wr, false) && a.qp->sq.tail == tail + 1 && q->send.cur == tail + 1);
+	ut_unlock(&a.h->dev.lock);
+	settle();
+	settle();
+	close_pair();
+}
+
 /* Another packet must open the train. */
 static void wire_post(void)
 {
@@ -368,6 +424,7 @@ static void states(void)
 
 static const struct test_case cases[] = {
 	{ "-", "posting through the ring", local_post },
+	{ "-", "posting straight from the work request", local_post_now },
 	{ "-", "sending on the wire", wire_post },
 	{ "-", "receiving from the ring", local_receive },
 	{ "-", "receiving from the wire", wire_receive },
