@@ -6,6 +6,7 @@
 #include "engine/pending.h"
 #include "engine/qp_state.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/post.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "support/cases.h"
@@ -156,10 +157,10 @@ static void wire_post(void)
 	ibp_req_run(q, 1);
 	for (int i = 0; i < REQ_BITS; i++) {
 		q->conn.req.slow = 1u << i;
-		CHECK_MSG(!ibp_fast_send(q, 1) && q->send.cur + 1 == a.qp->sq.tail, "bit %d", i);
+		CHECK_MSG(!ibp_post_packets(q, 1) && q->send.cur + 1 == a.qp->sq.tail, "bit %d", i);
 	}
 	q->conn.req.slow = 0;
-	CHECK(ibp_fast_send(q, 1) && q->send.cur == a.qp->sq.tail);
+	CHECK(ibp_post_packets(q, 1) && q->send.cur == a.qp->sq.tail);
 	ut_unlock(&a.h->dev.lock);
 	settle();
 	settle();

@@ -6,7 +6,7 @@
 #include "support/tape.h"
 
 #include "proto/ib/coalesce.h"
-#include "proto/ib/fast.h"
+#include "proto/ib/post.h"
 #include "proto/ib/frame_wire.h"
 #include "proto/ib/path.h"
 #include "util/clock.h"

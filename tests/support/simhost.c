@@ -5,7 +5,7 @@
 #include "engine/pending.h"
 #include "engine/post.h"
 #include "engine/qp_state.h"
-#include "proto/ib/fast.h"
+#include "proto/ib/post.h"
 #include "support/engine.h"
 #include "support/simhost.h"
 

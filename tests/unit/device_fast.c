@@ -226,10 +226,10 @@ static void acknowledgements_on_the_way(void)
 }
 
 /* Where nothing but messages of the host has come for long, rounds are seldom. */
-static void alone(void)
+static void local_alone(void)
 {
 	fresh();
-	a->rounds.alone = DEV_ROUNDS_ALONE;
+	a->rounds.local = DEV_ROUNDS_LOCAL;
 	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_SELDOM);
 	gives = 0;
 	while (!poll_is_whole())
@@ -239,7 +239,7 @@ static void alone(void)
 	while (!poll_is_whole())
 		CHECK(looks <= DEV_ROUND_SELDOM);
 	CHECK(looks == DEV_ROUND_SELDOM);
-	a->rounds.alone = 0; /* the round has found something else */
+	a->rounds.local = 0; /* the round has found something else */
 	poll_is_whole();
 	atomic_fetch_add(&a->driver.ticks, 1);
 	CHECK(poll_is_whole() && polls_until_whole() == DEV_ROUND_EVERY);
@@ -437,7 +437,7 @@ int main(void)
 	messages();
 	acknowledgements();
 	acknowledgements_on_the_way();
-	alone();
+	local_alone();
 	posted_now();
 	not_allowed();
 	done_alone();

@@ -77,7 +77,7 @@ static bool post_now(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_se
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, 
+	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp,
 	.post_fast = eng_dev_by_round, .post_now = post_now, .poll = eng_dev_poll_by_round,
 	.attach = attach, .mcast_join = join, .mcast_leave = leave, .query_port = eng_port_known, .why = why,
 };

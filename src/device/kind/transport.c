@@ -19,6 +19,7 @@
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/post.h"
 #include "proto/ib/ibp.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -46,7 +47,7 @@ static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 
 	if (n > 0) {
 		eng_dev_held(&a->dev);
-		a->rounds.alone = 0;
+		a->rounds.local = 0;
 		ibp_receive(&a->dev, p->rx, n, now);
 	}
 	return n;
@@ -58,7 +59,7 @@ static int receive_batches(struct dev_adapter *a, uint64_t now)
 	int done = 0;
 
 	eng_dev_held(&a->dev);
-	a->rounds.alone += !l->cheap && a->rounds.alone < DEV_ROUNDS_ALONE;
+	a->rounds.local += !l->cheap && a->rounds.local < DEV_ROUNDS_LOCAL;
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
 		int n = ibp_poll_messages(&a->dev, now);
 

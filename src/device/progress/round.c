@@ -76,7 +76,7 @@ static void set_deadline(struct dev_adapter *a, enum dev_by by, uint64_t now)
 	if (!a->rounds.quiescent || a->delayed_ack.penalty || !a->stage->pages_checked_at)
 		a->rounds.most = 0;
 	else
-		a->rounds.most = a->rounds.alone < DEV_ROUNDS_ALONE ? DEV_ROUND_EVERY : DEV_ROUND_SELDOM;
+		a->rounds.most = a->rounds.local < DEV_ROUNDS_LOCAL ? DEV_ROUND_EVERY : DEV_ROUND_SELDOM;
 	dev_driver_after(a, by, deadline < next ? deadline : next);
 }
 

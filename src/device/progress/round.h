@@ -17,12 +17,12 @@ struct dev_adapter;
 /*
  * Polls, posts or messages that go without a round; then one is due, which acknowledges too. A message that comes during a round is
  * seen after it, so it should not be a large part of the time in which a thread polls; it takes as long as some thirty messages
- * within the host. Where the last DEV_ROUNDS_ALONE rounds found nothing but such messages, which need none, rounds are seldom, until one
+ * within the host. Where the last DEV_ROUNDS_LOCAL rounds found nothing but such messages, which need none, rounds are seldom, until one
  * finds something else.
  */
 #define DEV_ROUND_EVERY 128
 #define DEV_ROUND_SELDOM 1024
-#define DEV_ROUNDS_ALONE 16
+#define DEV_ROUNDS_LOCAL 16
 
 /* dev.lock */
 struct dev_rounds {
@@ -32,8 +32,8 @@ struct dev_rounds {
 	/* So many of an application's threads may go without the next one. 0: the adapter is not quiescent, acknowledgements leave
 	 * at once (dev_delayed_ack.penalty), or it is not known which pages are present (ut_stage.pages_checked_at). */
 	uint32_t most;
-	uint32_t alone; /* rounds in a row that looked for something else than messages within the host, and found none; kept by the
-			 * machine that knows, at most DEV_ROUNDS_ALONE */
+	uint32_t local; /* rounds in a row that looked for something else than messages within the host, and found none; kept by the
+			 * machine that knows, at most DEV_ROUNDS_LOCAL */
 	bool timed_posts; /* a post since the last round needed the time, which the next ones get at once */
 	uint64_t last_error_look;
 };

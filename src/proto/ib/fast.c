@@ -2,548 +2,21 @@
 #include "proto/ib/fast.h"
 
 #include "engine/complete.h"
-#include "engine/plain.h"
 #include "engine/ring.h"
 #include "host/shm/inlet.h"
-#include "host/shm/lane.h"
-#include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/ecn.h"
+#include "proto/ib/put.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/responses.h"
 #include "proto/ib/retry.h"
-#include "proto/ib/sent.h"
 #include "proto/ib/show.h"
+#include "proto/ib/sent.h"
+#include "proto/ib/usual.h"
 #include "wire/ib_fields.h"
 
 #include <errno.h>
-
-#define GROUP 16 /* messages in one commit, where more follow */
-
-/* The framing. */
-#define LOCAL true
-#define WIRE false
-
-static inline bool may_send(const struct ibp_req *r, const bool local)
-{
-	return !r->slow && r->framing == (local ? &ibp_frame_shm : &ibp_frame_wire);
-}
-
-static inline bool may_receive(const struct ibp_resp *r, const bool local)
-{
-	return !r->slow && r->framing == (local ? &ibp_frame_shm : &ibp_frame_wire);
-}
-
-/* Copies so many bytes to 2 * half by loads and stores of fixed width, of which some overlap. */
-__attribute__((always_inline)) static inline void copy_halves(uint8_t *to, const uint8_t *from, uint32_t len, const uint32_t half)
-{
-	memcpy(to, from, half);
-	memcpy(to + len - half, from + len - half, half);
-}
-
-/* len: 1 to UT_STAGE_TAIL */
-static inline void copy_small(uint8_t *to, const uint8_t *from, uint32_t len)
-{
-	_Static_assert(UT_STAGE_TAIL == 64, "the most that two halves copy");
-	if (len >= 32)
-		copy_halves(to, from, len, 32);
-	else if (len >= 16)
-		copy_halves(to, from, len, 16);
-	else if (len >= 8)
-		copy_halves(to, from, len, 8);
-	else
-		memcpy(to, from, len);
-}
-
-static void arm_later(struct ibp_qp *q)
-{
-	if (ut_list_empty(&q->conn.unarmed))
-		ut_list_add_tail(&q->port->unarmed, &q->conn.unarmed);
-}
-
-/* --- posting --- */
-
-/* The header by RC opcode, or -1: the opcodes that the fast path sends in one packet. */
-static inline int opcode_of(const struct eng_swqe *w, const bool local)
-{
-	if (w->opcode == IBV_WR_SEND)
-		return WIRE_RC_SEND_ONLY;
-	if (!local)
-		return -1;
-	switch (w->opcode) {
-	case IBV_WR_SEND_WITH_IMM: return WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
-	case IBV_WR_RDMA_WRITE: return WIRE_RC_RDMA_WRITE_ONLY;
-	case IBV_WR_RDMA_WRITE_WITH_IMM: return WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE;
-	default: return -1;
-	}
-}
-
-static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, const bool local)
-{
-	return !(w->started | w->verdict | (w->flags & IBV_SEND_FENCE)) &&
-	       w->length <= (local ? IBP_SHM_COPY : r->mtu) &&
-	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
-}
-
-static bool load_pieces(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
-{
-	struct ibp_shm *shm = &q->port->shm;
-	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, shm->iov,
-			    IBP_SHM_PIECES);
-
-	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
-}
-
-/* Returns the payload if plain loads from it are safe, else NULL; it is not empty. */
-static inline const uint8_t *seen_payload(struct ibp_qp *q, struct eng_swqe *w)
-{
-	struct ut_stage *st = &q->port->shm.stage;
-	const uint8_t *from;
-
-	if (w->flags & IBV_SEND_INLINE)
-		return eng_swqe_inline(w);
-	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	from = w->num_sge == 1 ? eng_sge_at(q->qp->pd, w->sge, w->length, false) : NULL;
-	return from && ut_stage_has_seen(st, UT_READABLE, from, w->length) ? from : NULL;
-}
-
-static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
-{
-	struct ut_stage *st = &q->port->train.stage;
-	struct iovec iov;
-
-	if (!w->length)
-		return true;
-	if (w->flags & IBV_SEND_INLINE) {
-		memcpy(at, eng_swqe_inline(w), w->length);
-		return true;
-	}
-	return eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, &iov, 1) == 1 &&
-	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
-}
-
-/* acks: it carries the acknowledgement that is due. */
-static inline struct ibp_header local_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, bool acks)
-{
-	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WIRE_RC_RDMA_WRITE_ONLY;
-
-	return (struct ibp_header){
-		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
-		.flags = (uint8_t)(IBP_HEADER_ASK | (se ? IBP_HEADER_SE : 0) |
-				   (acks ? IBP_HEADER_ACKS : 0)),
-		.psn = q->conn.req.psn_next, .dest_qpn = q->qp->attr.dest_qp_num,
-		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey,
-		.va = acks ? ibp_resp_acks(&q->conn.resp) : w->remote_addr,
-		.length = (uint32_t)w->length,
-	};
-}
-
-static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t *at)
-{
-	uint8_t h[WIRE_BTH_LEN] = { 0 };
-
-	wire_set_BTH_opcode(h, WIRE_RC_SEND_ONLY);
-	wire_set_BTH_se(h, !!(w->flags & IBV_SEND_SOLICITED));
-	wire_set_BTH_migreq(h, 1);
-	wire_set_BTH_pad(h, -w->length & 3);
-	wire_set_BTH_pkey(h, q->conn.pkey);
-	wire_set_BTH_dest_qpn(h, q->qp->attr.dest_qp_num);
-	wire_set_BTH_ack_req(h, 1);
-	wire_set_BTH_psn(h, q->conn.req.psn_next);
-	memcpy(at, h, sizeof(h));
-}
-
-/* Few enough that the reader begins on these messages while the next are written. */
-static inline bool wait_for_more(struct ibp_shm *shm, bool more)
-{
-	more = more && shm->unpublished + 1 < GROUP;
-	shm->unpublished = more ? shm->unpublished + 1 : 0;
-	return more;
-}
-
-/* Returns true if the lane leads to the peer from now on. */
-static __attribute__((noinline)) bool find_lane(struct ibp_qp *q)
-{
-	struct shm_channel *chan = q->port->chan;
-
-	return !shm_lane_is_watched(chan, &q->conn.lane) &&
-	       chan->ops->lane(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &q->conn.lane) &&
-	       !shm_lane_is_watched(chan, &q->conn.lane);
-}
-
-static inline bool has_lane(struct ibp_qp *q)
-{
-	return shm_lane_leads(q->port->chan, &q->conn.lane) || find_lane(q);
-}
-
-/* A message that leaves by the fast path. */
-struct leaving {
-	struct ibp_header header;
-	const void *data;   /* the payload, if plain loads from it are safe; else NULL: the pieces of w */
-	struct eng_swqe *w;
-	uint32_t bytes;     /* of payload */
-	bool more, quiet;   /* as in struct shm_reservation */
-	uint64_t end;       /* set by the next two: its end in the ring */
-};
-
-/* Where there is no lane, or with the payload copied by the kernel, or quiet. */
-static bool put_in_steps(struct ibp_qp *q, struct leaving *m)
-{
-	struct shm_channel *chan = q->port->chan;
-	struct shm_reservation place;
-
-	if (chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, m->bytes, &place) < 0)
-		return false;
-	if (m->data)
-		memcpy(place.data, m->data, m->bytes);
-	else if (m->bytes && !load_pieces(q, m->w, place.data))
-		return false;
-	ibp_header_put(place.header, m->header);
-	place.more = m->more;
-	place.quiet = m->quiet;
-	chan->ops->commit(chan, &place, m->bytes);
-	m->end = place.end;
-	return true;
-}
-
-static inline bool put_by_lane(struct ibp_qp *q, struct leaving *m, bool watched)
-{
-	struct shm_channel *chan = q->port->chan;
-	uint64_t skip;
-	struct shm_record *at = shm_lane_reserve(&q->conn.lane, m->bytes, &skip);
-
-	if (!at)
-		return false;
-	ibp_header_put(at->header, m->header);
-	if (m->bytes)
-		memcpy(at + 1, m->data, m->bytes);
-	if (watched)
-		chan->ops->watch(chan, &q->conn.path.chan, at->header, (const uint8_t *)(at + 1), m->bytes);
-	m->end = shm_lane_commit(chan, &q->conn.lane, at, m->bytes, skip, m->more);
-	return true;
-}
-
-/* No lane leads to the peer. */
-static __attribute__((noinline)) bool put_otherwise(struct ibp_qp *q, struct leaving *m)
-{
-	bool in_steps = (m->bytes && !m->data) || m->quiet || !shm_lane_is_watched(q->port->chan, &q->conn.lane);
-
-	return in_steps ? put_in_steps(q, m) : put_by_lane(q, m, true);
-}
-
-/* Returns false if nothing has left. */
-static __attribute__((noinline)) bool put(struct ibp_qp *q, struct leaving *m)
-{
-	if ((m->bytes && !m->data) || m->quiet || !has_lane(q))
-		return put_otherwise(q, m);
-	return put_by_lane(q, m, false);
-}
-
-/* As put() does, with everything that is usual in one place: a call is 3 % of the post of a Send. */
-static inline bool put_request(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool acks, bool more)
-{
-	uint32_t len = (uint32_t)w->length;
-	const uint8_t *from = len ? seen_payload(q, w) : NULL;
-	struct shm_record *at;
-	uint64_t skip;
-
-	if ((len && !from) || !has_lane(q)) {
-		struct leaving m = {
-			.header = local_header(q, w, opcode, acks), .data = from, .w = w, .bytes = len, .more = more,
-		};
-
-		return put_otherwise(q, &m) && (q->conn.req.ring_end = m.end, true);
-	}
-	at = shm_lane_reserve(&q->conn.lane, len, &skip);
-	if (!at)
-		return false;
-	ibp_header_put(at->header, local_header(q, w, opcode, acks));
-	if (len)
-		memcpy(at + 1, from, len);
-	q->conn.req.ring_end = shm_lane_commit(q->port->chan, &q->conn.lane, at, len, skip, more);
-	return true;
-}
-
-static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
-{
-	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_may_ack_along(q);
-
-	if (!put_request(q, w, opcode, acks, wait_for_more(&q->port->shm, more)))
-		return false;
-	if (acks)
-		ibp_resp_acked(q);
-	ibp_req_number(q, w);
-	ibp_sent_local(q, opcode, (uint32_t)w->length);
-	return true;
-}
-
-static inline bool post_wire(struct ibp_qp *q, struct eng_swqe *w)
-{
-	uint32_t len = (uint32_t)w->length;
-	uint8_t *at = ibp_train_room(q->port, q, WIRE_BTH_LEN + len + (-len & 3) + 4);
-
-	if (!at || !load_wire(q, w, at + WIRE_BTH_LEN))
-		return false;
-	put_wire_header(q, w, at);
-	ibp_train_add(q->port, at, WIRE_BTH_LEN + len, -len & 3);
-	ibp_show_sent(q, len, IBP_BY_WIRE);
-	ibp_req_number(q, w);
-	return true;
-}
-
-/* An atomic within the host: its operands are the payload. */
-static __attribute__((noinline)) bool post_atomic(struct ibp_qp *q, struct eng_swqe *w, bool more)
-{
-	bool swaps = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-	const uint64_t operands[2] = {
-		swaps ? w->atomic.swap : w->atomic.compare_add, swaps ? w->atomic.compare_add : 0,
-	};
-	uint8_t opcode = swaps ? WIRE_RC_COMPARE_SWAP : WIRE_RC_FETCH_ADD;
-	struct ibp_req *r = &q->conn.req;
-	uint32_t peer_psn = r->peer_psn;
-
-	struct leaving m = { .data = operands, .bytes = ibp_shm_atomic_bytes(opcode) };
-
-	if (!is_usual(r, w, LOCAL) || !ibp_req_depth_free(q))
-		return false;
-	m.header = local_header(q, w, opcode, false);
-	m.more = wait_for_more(&q->port->shm, more);
-	if (!put(q, &m))
-		return false;
-	r->ring_end = m.end;
-	ibp_req_depth_use(r, r->psn_next);
-	ibp_req_number(q, w);
-	r->peer_psn = peer_psn;
-	ibp_sent_local(q, opcode, 0);
-	return true;
-}
-
-/* Returns true for a request that leaves as one packet, without anything unusual. */
-static inline bool is_packet(const struct ibp_qp *q, const struct eng_swqe *w)
-{
-	return opcode_of(w, WIRE) >= 0 && is_usual(&q->conn.req, w, WIRE);
-}
-
-/* Returns how many of at most `most` requests have left in packets. */
-static uint32_t post_packets(struct ibp_qp *q, uint32_t tail, uint32_t most)
-{
-	uint32_t n = 0;
-
-	for (; n < most && q->send.cur != tail; n++) {
-		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
-
-		if (!is_packet(q, w) || !post_wire(q, w))
-			break;
-	}
-	return n;
-}
-
-/* Sends the requests up to the tail, or to one that is not usual. more: others follow them. */
-static inline void post_messages(struct ibp_qp *q, uint32_t tail, bool more)
-{
-	while (q->send.cur != tail) {
-		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
-		bool follow = more || q->send.cur + 1 != tail;
-		int opcode = opcode_of(w, LOCAL);
-
-		if (opcode < 0) {
-			if (!ibp_is_atomic(w->opcode) || !post_atomic(q, w, follow))
-				break;
-		} else if (!is_usual(&q->conn.req, w, LOCAL) || !post_local(q, w, (uint8_t)opcode, follow)) {
-			break;
-		}
-	}
-}
-
-/* The header of a Send carries the acknowledgement that is due; before a Write it leaves by itself. */
-static __attribute__((noinline)) bool ack_first(struct ibp_qp *q, uint32_t tail)
-{
-	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
-
-	if (q->send.cur == tail || (w->opcode != IBV_WR_RDMA_WRITE && w->opcode != IBV_WR_RDMA_WRITE_WITH_IMM &&
-				    !ibp_is_atomic(w->opcode) && ibp_resp_may_ack_along(q)))
-		return true;
-	return ibp_resp_ack_first(q);
-}
-
-/* Returns true if all that was posted is on its way. */
-static inline bool send_messages(struct ibp_qp *q, bool batch)
-{
-	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
-
-	if (!may_send(&q->conn.req, LOCAL))
-		return false;
-	if (q->conn.resp.ack_due && !ack_first(q, tail))
-		return false;
-	if (q->conn.req.deadline == UT_NEVER)
-		arm_later(q);
-	post_messages(q, tail, batch);
-	return q->send.cur == tail;
-}
-
-/* Posts that coalesce, or that find other work, leave with a round. */
-static inline bool may_send_packets(const struct ibp_qp *q)
-{
-	const struct ibp_port *port = q->port;
-
-	return may_send(&q->conn.req, WIRE) && ut_list_empty(&port->active) && !port->train.waiting &&
-	       !ibp_train_has_any(&port->train) &&
-	       psn_diff(q->conn.req.psn_send, q->conn.req.psn_una) < IBP_COALESCE_FLIGHT;
-}
-
-/* Returns true if all that was posted is on its way, by datagrams: the acknowledgement that is due, and requests of one
- * packet. */
-static bool send_packets(struct ibp_qp *q)
-{
-	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
-	struct ibp_port *port = q->port;
-
-	if (q->send.cur == tail || !may_send_packets(q) || !is_packet(q, eng_ring_at(&q->qp->sq, q->send.cur)) ||
-	    (q->conn.resp.ack_due && !ibp_resp_ack_ahead(q)))
-		return false;
-	if (q->conn.req.deadline == UT_NEVER)
-		arm_later(q);
-	post_packets(q, tail, UINT32_MAX);
-	ibp_train_flush(port);
-	return q->send.cur == tail && !port->train.waiting;
-}
-
-/* Nothing is unusual now, so that the next plain Sends may leave at once. */
-static void set_ready(struct ibp_qp *q, bool on)
-{
-	atomic_store_explicit(&q->qp->ready_ops, on ? q->qp->plain_ops & ENG_PLAIN_SENDS : 0, memory_order_relaxed);
-}
-
-/* The queue is empty up to what has left, and takes one more. */
-static inline bool has_slot(struct ibp_qp *q, uint32_t tail)
-{
-	const struct eng_ring *sq = &q->qp->sq;
-
-	return q->send.cur == tail && tail - atomic_load_explicit(&sq->head, memory_order_relaxed) < sq->max;
-}
-
-/* The payload, if plain loads from it are safe, else NULL. */
-static inline const uint8_t *payload_of(struct ibp_qp *q, const struct ibv_sge *s)
-{
-	struct ut_stage *st = &q->port->shm.stage;
-	const uint8_t *from;
-
-	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	from = eng_sge_at(q->qp->pd, s, s->length, false);
-	return from && ut_stage_has_seen(st, UT_READABLE, from, s->length) ? from : NULL;
-}
-
-bool ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
-{
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed), len;
-	struct ibp_qp *q = ibp_qp(qp);
-	struct ibp_req *r = &q->conn.req;
-	struct shm_channel *chan = q->port->chan;
-	const uint8_t *from;
-	struct shm_record *at;
-	struct eng_swqe *w;
-	uint8_t opcode;
-	uint64_t skip;
-	bool acks;
-
-	if (!may_send(r, LOCAL) || r->to_self || !shm_lane_leads(chan, &q->conn.lane)) {
-		set_ready(q, false);
-		return false;
-	}
-	if (!eng_wr_is_one_of(qp, wr, atomic_load_explicit(&qp->ready_ops, memory_order_relaxed)) ||
-	    (wr->send_flags & IBV_SEND_FENCE) || !has_slot(q, tail) ||
-	    (uint32_t)psn_diff(r->psn_send, r->psn_una) >= r->window)
-		return false;
-	len = wr->sg_list->length;
-	acks = q->conn.resp.ack_due;
-	if (len - 1 >= IBP_SHM_COPY || (acks && !ibp_resp_may_ack_along(q)))
-		return false;
-	from = payload_of(q, wr->sg_list);
-	at = from ? shm_lane_reserve(&q->conn.lane, len, &skip) : NULL;
-	if (!at)
-		return false;
-	opcode = wr->opcode == IBV_WR_SEND ? WIRE_RC_SEND_ONLY : WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
-	ibp_header_put(at->header, (struct ibp_header){
-		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(r->mtu),
-		.flags = (uint8_t)(IBP_HEADER_ASK | (wr->send_flags & IBV_SEND_SOLICITED ? IBP_HEADER_SE : 0) |
-				   (acks ? IBP_HEADER_ACKS : 0)),
-		.psn = r->psn_next, .dest_qpn = qp->attr.dest_qp_num, .src_qpn = qp->qpn, .imm = wr->imm_data,
-		.va = acks ? ibp_resp_acks(&q->conn.resp) : 0, .length = len,
-	});
-	if (len <= UT_STAGE_TAIL)
-		copy_small((uint8_t *)(at + 1), from, len);
-	else
-		memcpy(at + 1, from, len);
-	r->ring_end = shm_lane_commit(chan, &q->conn.lane, at, len, skip, wait_for_more(&q->port->shm, more));
-	if (acks)
-		ibp_resp_acked(q);
-	if (r->deadline == UT_NEVER)
-		arm_later(q);
-	w = eng_ring_at(&qp->sq, tail);
-	eng_plain_fill(qp, w, wr);
-	UT_PROBE4(post_send, qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
-	ibp_req_number(q, w);
-	ibp_sent_local(q, opcode, len);
-	atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
-	return true;
-}
-
-enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
-{
-	struct ibp_qp *q = ibp_qp(qp);
-	struct eng_swqe *w = ibp_direct_first(qp);
-
-	if (w) {
-		enum proto_posted r = ibp_direct_post(qp, w, how, now);
-
-		if (r != PROTO_NEEDS_ROUND)
-			return r;
-	} else if (ibp_direct_done(qp)) {
-		return PROTO_EXECUTED; /* a round that ran meanwhile has sent it */
-	}
-	if (!(how & PROTO_POST_SEND))
-		return PROTO_NEEDS_ROUND;
-	if (!send_messages(q, how & PROTO_POST_BATCH))
-		return !(how & (PROTO_POST_BATCH | PROTO_POST_MANY)) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
-	if (!q->conn.req.to_self)
-		set_ready(q, true);
-	if (!q->conn.req.to_self || how & PROTO_POST_BATCH)
-		return PROTO_SENT;
-	q->port->chan->to_self = true;
-	return PROTO_SENT_SELF;
-}
-
-bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
-{
-	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
-
-	/* An acknowledgement that is due leaves first, in a train of its own: the full rules send it. */
-	return may_send(&q->conn.req, WIRE) && !q->conn.resp.ack_due && post_packets(q, tail, most);
-}
-
-/* --- acknowledging --- */
-
-bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
-{
-	struct ibp_port *port = q->port;
-	struct leaving m = {
-		.header = {
-			.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
-			.syndrome = WIRE_SYN_ACK, .psn = psn, .dest_qpn = q->qp->attr.dest_qp_num,
-			.src_qpn = q->qp->qpn, .length = q->conn.resp.msn,
-		},
-		.quiet = port->shm.quiet,
-	};
-
-	if ((q->conn.resp.slow & (IBP_RESP_SERVICE | IBP_RESP_ROUTE | IBP_RESP_MIGRATION)) || port->shm.say_plain)
-		return false;
-	if (!put(q, &m))
-		return false;
-	port->sent++;
-	ibp_sent_local(q, WIRE_RC_ACKNOWLEDGE, 0);
-	return true;
-}
 
 /* --- receiving: acknowledgements --- */
 
@@ -557,7 +30,7 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 
 	do {
 		w = eng_ring_head(sq);
-		if (!w || !w->started || opcode_of(w, LOCAL) < 0)
+		if (!w || !w->started || ibp_packet_opcode(w, IBP_FRAMED_SHM) < 0)
 			return false;
 		left = psn_diff(psn, w->last_psn);
 		if (left < 0)
@@ -579,7 +52,7 @@ static inline void progressed(struct ibp_qp *q, uint32_t before)
 	if (r->window < IBP_SHM_WINDOW)
 		ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
 	if (r->psn_una != r->psn_next)
-		arm_later(q);
+		ibp_arm_later(q);
 	/* Completes requests that were executed by direct access when posted, behind those that are
 	 * complete now. */
 	next = eng_ring_head(&q->qp->sq);
@@ -599,7 +72,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	struct ibp_req *r = &q->conn.req;
 	uint32_t before = r->psn_una;
 
-	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
+	if (!ibp_may_send(r, IBP_FRAMED_SHM) || psn_diff(psn, r->psn_next) >= 0)
 		return false;
 	if (psn_diff(psn, before) < 0)
 		return true; /* acknowledged before */
@@ -630,7 +103,7 @@ static bool take_answer(struct ibp_qp *q, const struct ibp_header *n, const stru
 	uint64_t value;
 
 	if (n->syndrome != WIRE_SYN_ACK || m->len != SHM_CHANNEL_HEADER_BYTES + sizeof(value) ||
-	    !may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0 || psn_diff(psn, r->psn_una) < 0)
+	    !ibp_may_send(r, IBP_FRAMED_SHM) || psn_diff(psn, r->psn_next) >= 0 || psn_diff(psn, r->psn_una) < 0)
 		return false;
 	if (psn != r->psn_una && (!acknowledged(q, psn_add(psn, IBP_PSN_MASK)) || r->slow))
 		return false;
@@ -662,7 +135,7 @@ static inline bool store_small(struct ibp_qp *q, struct eng_pd *pd, const struct
 	to = eng_sge_at(pd, w->sge, len, true);
 	if (!to || !ut_stage_has_seen(st, UT_WRITABLE, to, len))
 		return false;
-	copy_small(to, from, len);
+	ibp_copy_small(to, from, len);
 	return true;
 }
 
@@ -720,7 +193,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 {
 	const uint64_t value = e->orig;
-	struct leaving m = {
+	struct ibp_leaving m = {
 		.header = {
 			.opcode = WIRE_RC_ATOMIC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
 			.syndrome = WIRE_SYN_ACK, .psn = e->first_psn, .dest_qpn = q->qp->attr.dest_qp_num,
@@ -729,7 +202,7 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 		.data = &value, .bytes = sizeof(value),
 	};
 
-	if (!put(q, &m))
+	if (!ibp_put(q, &m))
 		return false;
 	ibp_sent_local(q, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0);
 	return true;
@@ -737,7 +210,7 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 
 static inline bool is_next(const struct ibp_resp *r, const struct ibp_header *n, uint32_t len)
 {
-	return may_receive(r, LOCAL) && (n->psn & IBP_PSN_MASK) == r->epsn &&
+	return ibp_may_receive(r, IBP_FRAMED_SHM) && (n->psn & IBP_PSN_MASK) == r->epsn &&
 	       (uint32_t)__builtin_ctz(r->mtu) == n->unit && len <= IBP_SHM_COPY &&
 	       !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
 }
@@ -1027,7 +500,7 @@ static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_L
 	if (!qp)
 		return NULL;
 	q = ibp_qp(qp);
-	if (!may_receive(&q->conn.resp, WIRE) || wire_get_BTH_psn(h) != q->conn.resp.epsn ||
+	if (!ibp_may_receive(&q->conn.resp, IBP_FRAMED_WIRE) || wire_get_BTH_psn(h) != q->conn.resp.epsn ||
 	    wire_get_BTH_pkey(h) != q->conn.pkey || rx->sport != q->conn.sport.known ||
 	    !ibp_path_admits(&q->conn.path, rx))
 		return NULL;
@@ -1060,19 +533,4 @@ bool ibp_fast_take_datagram(struct ibp_port *port, const struct link_rx *rx)
 	ibp_recv_done(q, IBV_WC_RECV, 0, 0, wire_get_BTH_se(h));
 	ibp_resp_executed(q, wire_get_BTH_ack_req(h));
 	return true;
-}
-
-/* --- timers --- */
-
-void ibp_fast_arm(struct ibp_port *port)
-{
-	struct ut_list *n;
-
-	while ((n = ut_list_pop(&port->unarmed))) {
-		struct ibp_qp *q = ut_container(n, struct ibp_qp, conn.unarmed);
-
-		if (ibp_req_outstanding(q) && !ibp_req_is(&q->conn.req, IBP_REQ_RNR_WAIT) &&
-		    q->conn.req.deadline == UT_NEVER)
-			ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
-	}
 }

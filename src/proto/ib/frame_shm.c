@@ -2,7 +2,7 @@
 #include "proto/ib/frame_shm.h"
 
 #include "engine/ring.h"
-#include "proto/ib/fast.h"
+#include "proto/ib/put.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/retry.h"
 #include "proto/ib/sent.h"
@@ -429,6 +429,6 @@ static bool holds(const struct ibp_port *port, const struct ibp_qp *q)
 }
 
 const struct ibp_framing ibp_frame_shm = {
-	.begin = begin, .end = end, .flush = flush, .holds = holds, .acknowledge = ibp_fast_ack, .unread = unread,
+	.begin = begin, .end = end, .flush = flush, .holds = holds, .acknowledge = ibp_put_ack, .unread = unread,
 	.admits = admits, .unit = unit, .place = place, .copy = copy,
 };

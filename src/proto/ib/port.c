@@ -8,6 +8,7 @@
 #include "proto/ib/coalesce.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/post.h"
 #include "proto/ib/migrate.h"
 #include "proto/ib/probe.h"
 #include "proto/ib/requester.h"
@@ -342,7 +343,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	port->manner = acks;
 	if (port->routes != port->link->routes)
 		ibp_routes_follow(port);
-	ibp_fast_arm(port);
+	ibp_post_arm(port);
 	fire_timers(port);
 	if (port->train.waiting)
 		ibp_train_flush(port);

@@ -43,7 +43,7 @@ struct ibp_port {
 	 * their posts. */
 	struct ut_list *judged;
 	uint32_t coalescing;
-	struct ut_list unarmed; /* connections whose timer waits for a round, which knows the time (fast.h) */
+	struct ut_list unarmed; /* connections whose timer waits for a round, which knows the time (usual.h) */
 	const struct ibp_framing *arrived; /* of the packet being processed */
 	struct ibp_train train;
 	struct ibp_placing placing;

@@ -5,7 +5,7 @@
 #include "engine/qp_state.h"
 #include "engine/ring.h"
 #include "proto/ib/direct.h"
-#include "proto/ib/fast.h"
+#include "proto/ib/post.h"
 #include "proto/ib/migrate.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/responses.h"
@@ -434,7 +434,7 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 			ibp_activate(q);
 			break;
 		}
-		if (!ibp_fast_send(q, sent < budget ? budget - sent : 1) &&
+		if (!ibp_post_packets(q, sent < budget ? budget - sent : 1) &&
 		    run_one(q) == STEP_STOP)
 			break;
 		st = eng_qp_state(q->qp);
