@@ -337,6 +337,7 @@ static inline struct ibp_qp *receiver(struct ibp_port *port, const struct shm_in
 
 static inline void taken(struct ibp_port *port, struct ibp_qp *q, uint32_t bytes, uint8_t opcode)
 {
+	eng_dev_held(port->dev);
 	ibp_show_received(q, opcode, bytes);
 	q->conn.heard = port->now;
 	port->dev->counters[ENG_C_rx_bytes] += SHM_CHANNEL_HEADER_BYTES + bytes;
@@ -445,6 +446,7 @@ static __attribute__((noinline)) int take_rings(struct ibp_port *port, unsigned 
 {
 	int n = 0;
 
+	eng_dev_held(port->dev);
 	do
 		if (!take_all(port, &port->inlets.v[i], &n))
 			break;
