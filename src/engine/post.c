@@ -136,8 +136,6 @@ static __attribute__((noinline)) int fill(struct eng_qp *qp, struct eng_swqe *w,
 	return r;
 }
 
-#define AHEAD 6 /* slots */
-
 /*
  * Prefetches a queue pair and its next slots. With a thousand queue pairs each turn of one begins with a
  * cold cache: two dozen lines of the queue pair, and two or three for each slot. Fetched together they cost
@@ -152,7 +150,7 @@ static void warm(struct eng_qp *qp)
 	atomic_store_explicit(&qp->dev->posted, qp, memory_order_relaxed);
 	for (size_t i = 0; i < sizeof(*qp) + qp->dev->proto->qp_prefetch; i += 64)
 		__builtin_prefetch(at + i, 1);
-	for (uint32_t i = 0; qp->sq.mem && i < AHEAD; i++)
+	for (uint32_t i = 0; qp->sq.mem && i < ENG_RING_AHEAD; i++)
 		eng_ring_warm(&qp->sq, tail + i);
 }
 
@@ -190,7 +188,7 @@ static inline int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 	if (eng_qp_state(qp) < IBV_QPS_RTS || eng_ring_used(&qp->sq) >= qp->sq.max)
 		return refuse_send(qp);
 	w = eng_ring_at(&qp->sq, tail);
-	eng_ring_warm(&qp->sq, tail + AHEAD);
+	eng_ring_warm(&qp->sq, tail + ENG_RING_AHEAD);
 	r = fill_plain(qp, w, wr) ? 0 : fill(qp, w, wr);
 	if (r == 0) {
 		UT_PROBE4(post_send, qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
@@ -207,8 +205,8 @@ struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr)
 		return wr;
 	if (ut_trylock_quick(&qp->sq.lock)) {
 		warm_if_cold(qp);
-		for (; wr && dev->ops->post_now(dev, qp, wr); wr = wr->next)
-			eng_ring_warm(&qp->sq, atomic_load_explicit(&qp->sq.tail, memory_order_relaxed) + AHEAD);
+		while (wr && dev->ops->post_now(dev, qp, wr))
+			wr = wr->next;
 		ut_unlock(&qp->sq.lock);
 	}
 	eng_dev_unlock(dev);

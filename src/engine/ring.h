@@ -37,6 +37,8 @@ static inline void *eng_ring_at(const struct eng_ring *r, uint32_t index)
 	return r->mem + (size_t)(index & (r->slots - 1)) * r->stride;
 }
 
+#define ENG_RING_AHEAD 6 /* slots that are prefetched before they are written */
+
 /* Prefetches a slot that will be written: what a request of one piece needs of it. */
 static inline void eng_ring_warm(const struct eng_ring *r, uint32_t index)
 {

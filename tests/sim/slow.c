@@ -115,7 +115,7 @@ static void local_post_now(void)
 	post_unsent(1);
 	CHECK(sim_post_recv(&b, 1, b.mem, LEN) == 0);
 	ut_lock(&a.h->dev.lock);
-	CHECK(!a.qp->ready_ops && !ibp_post_now(a.qp, &wr, false));
+	CHECK(!a.qp->ready_ops && ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_NEEDS_ROUND);
 	CHECK(sim_post_fast(a.qp, false) && a.qp->ready_ops);
 	make_ready(q);
 	tail = a.qp->sq.tail;
@@ -124,21 +124,21 @@ static void local_post_now(void)
 		uint32_t ready = a.qp->ready_ops;
 
 		q->conn.req.slow = 1u << i;
-		CHECK_MSG(!ibp_post_now(a.qp, &wr, false) && !a.qp->ready_ops, "bit %d", i);
+		CHECK_MSG(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_NEEDS_ROUND && !a.qp->ready_ops, "bit %d", i);
 		a.qp->ready_ops = ready;
 	}
 	q->conn.req.slow = 0;
 	q->send.cur--; /* a request before it has not left */
-	CHECK(!ibp_post_now(a.qp, &wr, false));
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_NEEDS_ROUND);
 	q->send.cur++;
 	wr.send_flags = IBV_SEND_FENCE;
-	CHECK(!ibp_post_now(a.qp, &wr, false));
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_NEEDS_ROUND);
 	wr.send_flags = IBV_SEND_SIGNALED;
 	sge.lkey ^= 0x100;
-	CHECK(!ibp_post_now(a.qp, &wr, false));
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_NEEDS_ROUND);
 	sge.lkey ^= 0x100;
 	CHECK(a.qp->sq.tail == tail && q->conn.req.psn_next == psn && a.qp->ready_ops);
-	CHECK(ibp_post_now(a.qp, &wr, false) && a.qp->sq.tail == tail + 1 && q->send.cur == tail + 1);
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && a.qp->sq.tail == tail + 1 && q->send.cur == tail + 1);
 	ut_unlock(&a.h->dev.lock);
 	settle();
 	settle();

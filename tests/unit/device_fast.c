@@ -53,11 +53,15 @@ static enum proto_posted post(struct eng_qp *qp, unsigned how, uint64_t now)
 
 static int nows, nows_more;
 
-static bool post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
+static enum proto_posted post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, unsigned how)
 {
-	nows += takes_posts;
-	nows_more += takes_posts && more;
-	return takes_posts;
+	if (can_alone)
+		return PROTO_EXECUTED;
+	if (!takes_posts || !(how & PROTO_POST_SEND))
+		return PROTO_NEEDS_ROUND;
+	nows++;
+	nows_more += !!(how & PROTO_POST_BATCH);
+	return PROTO_SENT;
 }
 
 static int receive(struct dev_adapter *ad, uint64_t now, bool cheap)
@@ -269,6 +273,11 @@ static void posted_now(void)
 	CHECK(poll_is_whole());
 	gives = 0;
 	CHECK(!poll_is_whole() && posts_now() && nows_more == n - 17);
+	can_alone = true; /* no batch, and no part of the messages until the next round */
+	for (int i = 0; i < DEV_ROUND_EVERY; i++)
+		CHECK(posts_now());
+	can_alone = false;
+	CHECK(posts_now() && nows_more == n - 17);
 	takes_posts = false;
 	CHECK(!posts_now());
 	takes_posts = true;
@@ -282,6 +291,9 @@ static void posted_now(void)
 	CHECK(!posts_now() && poll_is_whole() && posts_now());
 	atomic_store(&a->driver.current, DEV_DRIVER_THREAD);
 	CHECK(!posts_now());
+	can_alone = true;
+	CHECK(posts_now());
+	can_alone = false;
 	drop();
 }
 

@@ -60,8 +60,9 @@ struct dev_machine {
 	/* What becomes of a post without a round. how: enum proto_post; now: the time, or 0 until the answer was
 	 * PROTO_NEEDS_TIME. Default: PROTO_NEEDS_ROUND. */
 	enum proto_posted (*post)(struct eng_qp *qp, unsigned how, uint64_t now);
-	/* eng_dev_ops.post_now; more: others follow before the next poll. Default: false. */
-	bool (*post_now)(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more);
+	/* eng_dev_ops.post_now. how: PROTO_POST_SEND, PROTO_POST_BATCH; with the first, what the last round found out about pages holds.
+	 * Returns PROTO_SENT, PROTO_EXECUTED or, with nothing done, PROTO_NEEDS_ROUND, which is the default. */
+	enum proto_posted (*post_now)(struct eng_qp *qp, const struct ibv_send_wr *wr, unsigned how);
 	/* Takes what the host reported about earlier sends. Returns how many. Default: 0. */
 	int (*errors)(struct dev_adapter *a, uint64_t now);
 	/* Returns true if what was posted last may wait a little, to leave together with more. batch: much
@@ -230,9 +231,9 @@ static inline enum proto_posted dev_kind_default_post(struct eng_qp *qp, unsigne
 	return PROTO_NEEDS_ROUND;
 }
 
-static inline bool dev_kind_default_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
+static inline enum proto_posted dev_kind_default_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, unsigned how)
 {
-	return false;
+	return PROTO_NEEDS_ROUND;
 }
 
 static inline bool dev_kind_default_coalesce_more(struct eng_qp *qp)

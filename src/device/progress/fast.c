@@ -151,15 +151,18 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 bool dev_post_now(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
+	enum proto_posted r;
+	unsigned how;
 
 	eng_dev_held(&a->dev);
-	if (!may_be_fast(a) || a->coalescing.since || dev_thread_is_this())
+	if (a->coalescing.since || dev_thread_is_this())
 		return false;
 	look_for_polls(a);
-	if (!a->machine->post_now(qp, wr, dev_posts_in_batch(&a->coalescing)))
-		return false;
-	note_sent(a);
-	return true;
+	how = (may_be_fast(a) ? PROTO_POST_SEND : 0) | (dev_posts_in_batch(&a->coalescing) ? PROTO_POST_BATCH : 0);
+	r = a->machine->post_now(qp, wr, how);
+	if (r == PROTO_SENT)
+		note_sent(a);
+	return r != PROTO_NEEDS_ROUND;
 }
 
 /* --- a poll --- */

@@ -8,6 +8,8 @@
 #include "proto/ib/responder.h"
 #include "proto/ib/sent.h"
 #include "proto/ib/show.h"
+#include "util/clock.h"
+#include "util/probe.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 /* Bytes of one access, whose end a revocation waits for: 100 us by the kernel; stores may pass through the stage. */
@@ -287,13 +289,13 @@ static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, c
 
 /* Returns the exporter's memory of all the request, as it is attached here, if the last grant covers it: the access has begun.
  * Else NULL. */
-static inline uint8_t *enter(struct ibp_qp *q, const struct eng_swqe *w, unsigned need)
+static inline uint8_t *enter(struct ibp_qp *q, uint32_t rkey, uint64_t va, uint64_t length, unsigned need)
 {
 	const struct ibp_grant *g = &q->conn.grant;
 	struct shm_channel *chan = q->port->chan;
-	uint64_t off = w->remote_addr - g->from;
+	uint64_t off = va - g->from;
 
-	if (w->rkey != g->rkey || !(g->rights & need) || off > g->length || w->length > g->length - off ||
+	if (rkey != g->rkey || !(g->rights & need) || off > g->length || length > g->length - off ||
 	    !shm_grant_begin(chan, &g->access))
 		return NULL;
 	return g->at + off;
@@ -332,7 +334,7 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, ui
 	uint8_t *at;
 	bool ok;
 
-	at = shm_grant_holds(chan, &q->conn.grant.access) ? enter(q, w, right_for(w->opcode)) : NULL;
+	at = shm_grant_holds(chan, &q->conn.grant.access) ? enter(q, w->rkey, w->remote_addr, w->length, right_for(w->opcode)) : NULL;
 	if (at) {
 		ok = touch(q, w, at + *done, *done, part, now);
 		shm_grant_end(&q->conn.grant.access);
@@ -391,9 +393,9 @@ static bool ack_first(struct ibp_qp *q)
 
 /* --- to an observer --- */
 
-static uint8_t opcode_of(const struct eng_swqe *w)
+static uint8_t opcode_of(uint8_t opcode)
 {
-	switch (w->opcode) {
+	switch (opcode) {
 	case IBV_WR_RDMA_WRITE: return WIRE_RC_RDMA_WRITE_ONLY;
 	case IBV_WR_RDMA_READ: return WIRE_RC_RDMA_READ_REQUEST;
 	case IBV_WR_ATOMIC_CMP_AND_SWP: return WIRE_RC_COMPARE_SWAP;
@@ -412,7 +414,7 @@ static __attribute__((noinline)) void show(struct ibp_qp *q, struct eng_swqe *w)
 	};
 
 	ibp_header_put(x.header, (struct ibp_header){
-		.opcode = opcode_of(w), .unit = IBP_UNIT_FETCH, .flags = IBP_HEADER_ASK, .psn = q->conn.req.psn_next,
+		.opcode = opcode_of(w->opcode), .unit = IBP_UNIT_FETCH, .flags = IBP_HEADER_ASK, .psn = q->conn.req.psn_next,
 		.dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn, .rkey = w->rkey, .va = w->remote_addr,
 		.length = x.length,
 	});
@@ -432,12 +434,11 @@ void ibp_observe(struct eng_dev *dev, struct link_tap *tap)
 }
 
 /* The packets that a request and its answer would be. */
-static void count_exchange(struct ibp_qp *q, const struct eng_swqe *w)
+static void count_exchange(struct ibp_qp *q, uint8_t opcode, uint32_t len)
 {
 	struct link_count *there = q->conn.path.there, *back = q->conn.path.back;
-	uint32_t len = (uint32_t)w->length;
 
-	switch (w->opcode) {
+	switch (opcode) {
 	case IBV_WR_RDMA_WRITE:
 		ibp_count_packets(q, there, WIRE_RC_RDMA_WRITE_ONLY, len);
 		ibp_count_packets(q, back, WIRE_RC_ACKNOWLEDGE, 0);
@@ -447,33 +448,33 @@ static void count_exchange(struct ibp_qp *q, const struct eng_swqe *w)
 		ibp_count_packets(q, back, WIRE_RC_RDMA_READ_RESPONSE_ONLY, len);
 		return;
 	default:
-		ibp_count_packets(q, there, opcode_of(w), 0);
+		ibp_count_packets(q, there, opcode_of(opcode), 0);
 		ibp_count_packets(q, back, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0);
 	}
 }
 
 /* The responder's process does not see the access: where its end is of this adapter, the requester counts for it. */
-static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
+static inline void count_direct(struct ibp_qp *q, uint8_t opcode, uint32_t length)
 {
-	bool write = w->opcode == IBV_WR_RDMA_WRITE, both;
+	bool write = opcode == IBV_WR_RDMA_WRITE, both;
 	const struct ut_flow *f = &q->conn.path.chan;
 	uint64_t *c = q->port->dev->counters;
 
 	eng_dev_held(q->port->dev);
 	both = !memcmp(f->src, f->dst, sizeof(f->src));
 	c[ENG_C_local_direct]++;
-	c[ENG_C_direct_tx_bytes] += write || both ? w->length : 0;
-	c[ENG_C_direct_rx_bytes] += !write || both ? w->length : 0;
+	c[ENG_C_direct_tx_bytes] += write || both ? length : 0;
+	c[ENG_C_direct_rx_bytes] += !write || both ? length : 0;
 	if (q->conn.path.there)
-		count_exchange(q, w);
+		count_exchange(q, opcode, length);
+	ibp_show_sent(q, length, IBP_BY_ACCESS);
+	q->port->sent++;
 }
 
 static inline void executed(struct ibp_qp *q, struct eng_swqe *w)
 {
 	eng_dev_held(q->port->dev);
-	count_direct(q, w);
-	ibp_show_sent(q, (uint32_t)w->length, IBP_BY_ACCESS);
-	q->port->sent++;
+	count_direct(q, w->opcode, (uint32_t)w->length);
 	q->send.cur++;
 	eng_send_end(q->qp, w, ENG_OK);
 }
@@ -495,36 +496,38 @@ static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 
 /* --- a Write that was granted before --- */
 
-/* Returns the request's data if plain loads from it are safe, else NULL. */
-static inline const uint8_t *source(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
+/* Returns the piece's bytes if plain loads from them are safe at that time, else NULL. */
+static inline const uint8_t *source(struct ibp_qp *q, const struct ibv_sge *sge, uint64_t length, uint64_t now)
 {
 	struct ut_stage *st = &q->port->shm.stage;
 	const uint8_t *from;
 
-	if (w->flags & IBV_SEND_INLINE)
-		return eng_swqe_inline(w);
-	if (!now || w->num_sge != 1)
-		return NULL;
 	st->pages_checked_at = now;
-	from = eng_sge_at(q->qp->pd, w->sge, w->length, false);
-	if (!from || ut_stage_has_seen(st, UT_READABLE, from, w->length) || ut_stage_has_reached(st, UT_READABLE, from, w->length))
+	from = eng_sge_at(q->qp->pd, sge, length, false);
+	if (!from || ut_stage_has_seen(st, UT_READABLE, from, length) || ut_stage_has_reached(st, UT_READABLE, from, length))
 		return from;
-	return ut_stage_may_load(st, &(struct iovec){ (void *)(uintptr_t)from, w->length }, 1) ? from : NULL;
+	return ut_stage_may_load(st, &(struct iovec){ (void *)(uintptr_t)from, length }, 1) ? from : NULL;
 }
 
-/* In one part, without anything unusual. Returns false if nothing has happened. */
-static inline bool write_again(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
+static inline bool is_one_part(uint64_t length)
 {
-	uint32_t len = (uint32_t)w->length, last = len < LAST ? len : LAST;
-	const uint8_t *from;
-	uint8_t *at;
+	return length - 1 < PIECE_STORED;
+}
 
-	if (w->opcode != IBV_WR_RDMA_WRITE || w->length - 1 >= PIECE_STORED || (w->started | w->verdict) ||
-	    !ibp_direct_is_open(q) || q->conn.req.psn_una != q->conn.req.psn_next || q->conn.resp.ack_due || q->port->tap ||
-	    q->send.cur != atomic_load_explicit(&q->qp->sq.head, memory_order_relaxed))
-		return false;
-	from = source(q, w, now);
-	at = from ? enter(q, w, IBV_ACCESS_REMOTE_WRITE) : NULL;
+/* The connection has nothing unusual that a Write without a packet would have to look at: all requests before it are complete, and
+ * no acknowledgement is due. */
+static inline bool is_plain(const struct ibp_qp *q)
+{
+	return ibp_direct_is_open(q) && q->conn.req.psn_una == q->conn.req.psn_next && !q->conn.resp.ack_due && !q->port->tap &&
+	       q->send.cur == atomic_load_explicit(&q->qp->sq.head, memory_order_relaxed);
+}
+
+/* Stores all of a Write by the last grant. Returns false if that does not cover it. */
+static inline bool store_granted(struct ibp_qp *q, const uint8_t *from, uint32_t rkey, uint64_t va, uint32_t len)
+{
+	uint8_t *at = enter(q, rkey, va, len, IBV_ACCESS_REMOTE_WRITE);
+	uint32_t last = len < LAST ? len : LAST;
+
 	if (!at)
 		return false;
 	if (len > last)
@@ -534,7 +537,41 @@ static inline bool write_again(struct ibp_qp *q, struct eng_swqe *w, uint64_t no
 	shm_grant_end(&q->conn.grant.access);
 	eng_dev_held(q->port->dev);
 	q->port->dev->counters[ENG_C_local_stores]++;
+	return true;
+}
+
+/* In one part, without anything unusual. Returns false if nothing has happened. */
+static inline bool write_again(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
+{
+	const uint8_t *from;
+
+	if (w->opcode != IBV_WR_RDMA_WRITE || !is_one_part(w->length) || (w->started | w->verdict) || !is_plain(q))
+		return false;
+	if (w->flags & IBV_SEND_INLINE)
+		from = eng_swqe_inline(w);
+	else
+		from = now && w->num_sge == 1 ? source(q, w->sge, w->length, now) : NULL;
+	if (!from || !store_granted(q, from, w->rkey, w->remote_addr, (uint32_t)w->length))
+		return false;
 	executed(q, w);
+	return true;
+}
+
+bool ibp_direct_now(struct ibp_qp *q, const struct ibv_send_wr *wr, unsigned how)
+{
+	uint32_t len = wr->sg_list->length;
+	const uint8_t *from;
+
+	if (!shm_grant_holds(q->port->chan, &q->conn.grant.access) || !is_one_part(len) || !is_plain(q) ||
+	    q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed) || !q->qp->sq.max)
+		return false;
+	from = source(q, wr->sg_list, len, how & PROTO_POST_SEND ? q->port->link->rx_stage->pages_checked_at : ut_now_coarse());
+	if (!from || !store_granted(q, from, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, len))
+		return false;
+	UT_PROBE4(post_send, q->qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
+	count_direct(q, IBV_WR_RDMA_WRITE, len);
+	if ((wr->send_flags & IBV_SEND_SIGNALED) || q->qp->sq_sig_all)
+		eng_complete_usual(q->qp, q->qp->send_cq, wr->wr_id, len, IBV_WC_RDMA_WRITE, 0, 0, false, ENG_V_TX_CQ_FULL);
 	return true;
 }
 

@@ -69,6 +69,9 @@ static inline bool ibp_direct_done(struct eng_qp *qp)
  * ibp_direct_first() returned. Never returns PROTO_SENT. */
 enum proto_posted ibp_direct_post(struct eng_qp *qp, struct eng_swqe *w, unsigned how, uint64_t now);
 
+/* Executes a plain Write (engine/plain.h) that is posted now, by the last grant: it is complete, and was never in the queue, which is empty. how:
+ * as of dev_machine.post_now. Returns false if nothing has happened. */
+bool ibp_direct_now(struct ibp_qp *q, const struct ibv_send_wr *wr, unsigned how);
 /* Executes the oldest request. Returns true if it is complete. now: the time, if a thread of the
  * application calls and the request has no inline data; else 0. */
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now);

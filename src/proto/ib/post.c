@@ -3,6 +3,7 @@
 
 #include "engine/plain.h"
 #include "engine/ring.h"
+#include "host/shm/grant.h"
 #include "host/shm/lane.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
@@ -261,10 +262,19 @@ static bool send_packets(struct ibp_qp *q)
 	return q->send.cur == tail && !port->train.waiting;
 }
 
-/* Nothing is unusual now, so that the next plain Sends may leave at once. */
-static void set_ready(struct ibp_qp *q, bool on)
+/* Nothing is unusual now, so that the next plain requests of these opcodes may leave at once. */
+static void set_ready(struct ibp_qp *q, uint32_t ops)
 {
-	atomic_store_explicit(&q->qp->ready_ops, on ? q->qp->plain_ops & ENG_PLAIN_SENDS : 0, memory_order_relaxed);
+	uint32_t before = atomic_load_explicit(&q->qp->ready_ops, memory_order_relaxed), now = before | (ops & q->qp->plain_ops);
+
+	if (now != before)
+		atomic_store_explicit(&q->qp->ready_ops, now, memory_order_relaxed);
+}
+
+static enum proto_posted not_ready(struct ibp_qp *q)
+{
+	atomic_store_explicit(&q->qp->ready_ops, 0, memory_order_relaxed);
+	return PROTO_NEEDS_ROUND;
 }
 
 /* The lane leads to the peer, or an observer watches it; nothing about the connection is unusual. */
@@ -277,14 +287,13 @@ static inline bool is_ready(const struct ibp_qp *q, bool *ret_watched)
 	       (!*ret_watched || shm_lane_is_watched(chan, &q->conn.lane));
 }
 
-/* The request is a plain Send, and the next to leave: all before it have left, and there are a slot and a place in the window. */
-static inline bool is_next_to_leave(struct ibp_qp *q, const struct ibv_send_wr *wr, uint32_t tail)
+/* A plain Send of so many octets is the next to leave: all before it have left, and there are a slot and a place in the window. */
+static inline bool is_next_to_leave(struct ibp_qp *q, uint32_t len, uint32_t tail)
 {
 	const struct ibp_req *r = &q->conn.req;
 	const struct eng_ring *sq = &q->qp->sq;
 
-	return eng_wr_is_one_of(q->qp, wr, atomic_load_explicit(&q->qp->ready_ops, memory_order_relaxed)) &&
-	       !(wr->send_flags & IBV_SEND_FENCE) && wr->sg_list->length - 1 < IBP_SHM_COPY && q->send.cur == tail &&
+	return len - 1 < IBP_SHM_COPY && q->send.cur == tail &&
 	       tail - atomic_load_explicit(&sq->head, memory_order_relaxed) < sq->max &&
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }
@@ -323,6 +332,7 @@ static inline void queue_sent(struct ibp_qp *q, const struct ibv_send_wr *wr, ui
 
 	if (q->conn.req.deadline == UT_NEVER)
 		ibp_arm_later(q);
+	eng_ring_warm(&q->qp->sq, tail + ENG_RING_AHEAD);
 	eng_plain_fill(q->qp, w, wr);
 	UT_PROBE4(post_send, q->qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
 	ibp_req_number(q, w);
@@ -330,10 +340,10 @@ static inline void queue_sent(struct ibp_qp *q, const struct ibv_send_wr *wr, ui
 	atomic_store_explicit(&q->qp->sq.tail, tail + 1, memory_order_release);
 }
 
-bool ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
+/* A plain Send. */
+static inline enum proto_posted send_now(struct ibp_qp *q, const struct ibv_send_wr *wr, bool more)
 {
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
-	struct ibp_qp *q = ibp_qp(qp);
+	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed), len = wr->sg_list->length;
 	struct shm_channel *chan = q->port->chan;
 	const uint8_t opcode = wr->opcode == IBV_WR_SEND ? WIRE_RC_SEND_ONLY : WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
 	const bool acks = q->conn.resp.ack_due;
@@ -341,19 +351,15 @@ bool ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
 	struct shm_record *at;
 	uint64_t skip;
 	bool watched;
-	uint32_t len;
 
-	if (!is_ready(q, &watched)) {
-		set_ready(q, false);
-		return false;
-	}
-	if (!is_next_to_leave(q, wr, tail) || (acks && !ibp_resp_may_ack_along(q)))
-		return false;
-	len = wr->sg_list->length;
+	if (!is_ready(q, &watched))
+		return not_ready(q);
+	if (!is_next_to_leave(q, len, tail) || (acks && !ibp_resp_may_ack_along(q)))
+		return PROTO_NEEDS_ROUND;
 	from = payload_of(q, wr->sg_list);
 	at = from ? shm_lane_reserve(&q->conn.lane, len, &skip) : NULL;
 	if (!at)
-		return false;
+		return PROTO_NEEDS_ROUND;
 	put_plain(q, at, wr, opcode, acks, from, len);
 	if (__builtin_expect(watched, 0))
 		chan->ops->watch(chan, &q->conn.path.chan, at->header, (const uint8_t *)(at + 1), len);
@@ -361,7 +367,19 @@ bool ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, bool more)
 	if (acks)
 		ibp_resp_acked(q);
 	queue_sent(q, wr, tail, opcode);
-	return true;
+	return PROTO_SENT;
+}
+
+enum proto_posted ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, unsigned how)
+{
+	uint32_t ops = atomic_load_explicit(&qp->ready_ops, memory_order_relaxed);
+	struct ibp_qp *q = ibp_qp(qp);
+
+	if (!eng_wr_is_one_of(qp, wr, ops) || (wr->send_flags & IBV_SEND_FENCE))
+		return PROTO_NEEDS_ROUND;
+	if (wr->opcode == IBV_WR_RDMA_WRITE)
+		return ibp_direct_now(q, wr, how) ? PROTO_EXECUTED : PROTO_NEEDS_ROUND;
+	return how & PROTO_POST_SEND ? send_now(q, wr, how & PROTO_POST_BATCH) : PROTO_NEEDS_ROUND;
 }
 
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
@@ -372,6 +390,8 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 	if (w) {
 		enum proto_posted r = ibp_direct_post(qp, w, how, now);
 
+		if (r == PROTO_EXECUTED && shm_grant_holds(q->port->chan, &q->conn.grant.access))
+			set_ready(q, 1u << IBV_WR_RDMA_WRITE);
 		if (r != PROTO_NEEDS_ROUND)
 			return r;
 	} else if (ibp_direct_done(qp)) {
@@ -382,7 +402,7 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 	if (!send_messages(q, how & PROTO_POST_BATCH))
 		return !(how & (PROTO_POST_BATCH | PROTO_POST_MANY)) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
 	if (!q->conn.req.to_self)
-		set_ready(q, true);
+		set_ready(q, ENG_PLAIN_SENDS);
 	if (!q->conn.req.to_self || how & PROTO_POST_BATCH)
 		return PROTO_SENT;
 	q->port->chan->to_self = true;
