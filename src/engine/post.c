@@ -201,7 +201,7 @@ struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr)
 {
 	struct eng_dev *dev = qp->dev;
 
-	if (!atomic_load_explicit(&qp->ready_ops, memory_order_relaxed) || !ut_trylock_quick(&dev->lock))
+	if (!eng_may_post_now(qp, wr) || !ut_trylock_quick(&dev->lock))
 		return wr;
 	if (ut_trylock_quick(&qp->sq.lock)) {
 		warm_if_cold(qp);

@@ -7,11 +7,9 @@
 #ifndef ENGINE_POST_H
 #define ENGINE_POST_H
 
+#include "engine/qp.h"
 #include "engine/wqe.h"
 #include "util/lock.h"
-
-struct eng_dev;
-struct eng_qp;
 
 /*
  * Posts plain requests (plain.h), as many as leave at once: each goes from the caller's work request to the peer, and into its slot behind
@@ -19,6 +17,11 @@ struct eng_qp;
  * lock that is taken leaves them all. errno is kept. Called without locks.
  */
 struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr);
+/* Returns false if the first one is none that does, or there is none. */
+static inline bool eng_may_post_now(const struct eng_qp *qp, const struct ibv_send_wr *wr)
+{
+	return wr && wr->opcode < 32 && atomic_load_explicit(&qp->ready_ops, memory_order_relaxed) >> wr->opcode & 1;
+}
 
 /*
  * Return 0, or a negative errno with *bad set to the first request that was not taken; those before it

@@ -221,6 +221,12 @@ static void at_once(struct fake *f)
 	f->sends_now = 2;
 	CHECK(eng_post_now(qp, wr) == wr && !eng_ring_used(&qp->sq)); /* the machine has not said that it takes any */
 	qp->ready_ops = ENG_PLAIN_SENDS;
+	CHECK(!eng_may_post_now(qp, NULL) && eng_may_post_now(qp, wr)); /* an empty list is no error */
+	wr[0].opcode = IBV_WR_RDMA_WRITE;
+	CHECK(!eng_may_post_now(qp, wr));
+	wr[0].opcode = (enum ibv_wr_opcode)99;
+	CHECK(!eng_may_post_now(qp, wr));
+	wr[0].opcode = IBV_WR_SEND;
 	ut_lock(&f->dev.lock);
 	CHECK(eng_post_now(qp, wr) == wr && !eng_ring_used(&qp->sq)); /* a thread makes a round */
 	ut_unlock(&f->dev.lock);

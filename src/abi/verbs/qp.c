@@ -343,8 +343,12 @@ int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 		*bad = wr;
 		return EIO;
 	}
-	wr = eng_post_now(e, wr);
-	return wr ? post_send(e, wr, bad) : 0;
+	if (eng_may_post_now(e, wr)) {
+		wr = eng_post_now(e, wr);
+		if (!wr)
+			return 0;
+	}
+	return post_send(e, wr, bad);
 }
 
 int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
