@@ -214,6 +214,18 @@ static void acknowledgements(void)
 	drop();
 }
 
+static bool posts_now(void)
+{
+	struct eng_qp qp = { 0 };
+	struct ibv_send_wr wr = { 0 };
+	bool done;
+
+	ut_lock(&a->dev.lock);
+	done = dev_post_now(&a->dev, &qp, &wr);
+	ut_unlock(&a->dev.lock);
+	return done;
+}
+
 /* A requester that posts on and on is acknowledged while messages still come. */
 static void acknowledgements_on_the_way(void)
 {
@@ -226,6 +238,13 @@ static void acknowledgements_on_the_way(void)
 	gives = 16;
 	acks = true;
 	CHECK(!poll_is_whole() && flushes == 3);
+	gives = 1; /* where each is answered, the answer carries it */
+	for (int i = 0; i < 30; i++) {
+		acks = true;
+		CHECK(!poll_is_whole());
+		acks = false;
+		CHECK(posts_now() && flushes == 3);
+	}
 	drop();
 }
 
@@ -248,18 +267,6 @@ static void local_alone(void)
 	atomic_fetch_add(&a->driver.ticks, 1);
 	CHECK(poll_is_whole() && polls_until_whole() == DEV_ROUND_EVERY);
 	drop();
-}
-
-static bool posts_now(void)
-{
-	struct eng_qp qp = { 0 };
-	struct ibv_send_wr wr = { 0 };
-	bool done;
-
-	ut_lock(&a->dev.lock);
-	done = dev_post_now(&a->dev, &qp, &wr);
-	ut_unlock(&a->dev.lock);
-	return done;
 }
 
 static void posted_now(void)

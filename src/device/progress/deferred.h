@@ -86,7 +86,7 @@ struct dev_delayed_ack {
 	 * of the background thread finds them late. */
 	bool by_fast;         /* one waits, */
 	uint32_t empty_polls; /* and so many polls have found nothing since */
-	uint32_t received;    /* messages without a round since acknowledgements left in such a poll */
+	uint32_t received;    /* messages without a round since none waited */
 };
 
 /* How acknowledgements leave behind a round made `by` a thread that has received so many things. */

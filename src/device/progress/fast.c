@@ -44,11 +44,11 @@ static void note_acks(struct dev_adapter *a, bool idle, uint32_t received) UT_RE
 
 	d->empty_polls = idle ? d->empty_polls + 1 : 0;
 	d->received += received;
-	if (d->empty_polls >= ACK_EMPTY_POLLS || d->received >= ACK_RECEIVED) {
+	if (d->empty_polls >= ACK_EMPTY_POLLS || d->received >= ACK_RECEIVED)
 		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
-		d->received = 0;
-	}
 	d->by_fast = a->machine->acks_pending(&a->dev);
+	if (!d->by_fast)
+		d->received = 0;
 }
 
 /* --- a post --- */
