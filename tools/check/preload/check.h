@@ -15,6 +15,8 @@
 
 #include "../kinds.h"
 
+#include "util/lock.h"
+
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -117,7 +119,7 @@ struct check_record {
 	};
 };
 
-extern pthread_mutex_t check_lock;
+extern struct ut_mutex check_lock;
 extern pid_t check_pid;
 extern bool check_leaks;
 extern _Atomic bool check_fork_safe; /* the program has asked for support of fork() */

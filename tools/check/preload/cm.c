@@ -23,9 +23,9 @@ static void add(enum object kind, void *ptr)
 	struct check_site site;
 
 	check_here(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_add(kind, ptr, &site);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
@@ -47,9 +47,9 @@ EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *ch)
 	check_here(&site);
 	if (check_is_gone(CM_CHANNEL, ch, &site))
 		return;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_drop(CM_CHANNEL, ch);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	real(ch);
 }
 
@@ -75,18 +75,18 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	check_here(&site);
 	if (check_is_gone(CM_ID, id, &site))
 		return EINVAL;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	rec = check_find(CM_ID, id);
 	untaken = rec && pthread_equal(rec->taker, pthread_self()) ? rec->untaken : 0;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (untaken && untaken < UINT32_MAX / 2)
 		check_report(CHECK_CM_EVENTS, &site, "an identifier is destroyed before %u of its events were acknowledged: this call waits for that",
 			     untaken);
 	r = real(id);
 	if (r == 0) {
-		pthread_mutex_lock(&check_lock);
+		ut_lock(&check_lock);
 		check_drop(CM_ID, id);
-		pthread_mutex_unlock(&check_lock);
+		ut_unlock(&check_lock);
 	}
 	return r;
 }
@@ -103,13 +103,13 @@ static void count(struct rdma_cm_id *id, int by)
 {
 	struct check_record *r;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(CM_ID, id);
 	if (r) {
 		r->untaken += (unsigned)by;
 		r->taker = by > 0 ? pthread_self() : r->taker;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 EXPORT int rdma_get_cm_event(struct rdma_event_channel *ch, struct rdma_cm_event **e)
@@ -156,11 +156,11 @@ EXPORT int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	REAL(int, "rdma_connect", struct rdma_cm_id *, struct rdma_conn_param *);
 	if (p)
 		look_at_private(id, "rdma_connect()", p->private_data_len, REQ_OCTETS, SIDR_REQ_OCTETS);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = id->qp ? check_find(QP, id->qp) : NULL;
 	if (r)
 		r->qp.ready = true;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return real(id, p);
 }
 
@@ -173,13 +173,13 @@ EXPORT int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *p)
 	if (p)
 		look_at_private(id, "rdma_accept()", p->private_data_len, REP_OCTETS, SIDR_REP_OCTETS);
 	err = real(id, p);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = err == 0 && id->qp ? check_find(QP, id->qp) : NULL;
 	if (r) {
 		r->qp.accepted = !r->qp.srq;
 		r->qp.ready = true;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return err;
 }
 

@@ -49,9 +49,9 @@ static struct check_record *made(enum object kind, void *handle)
 static DAT_RETURN ended(enum object kind, void *handle, DAT_RETURN r)
 {
 	if (r == DAT_SUCCESS) {
-		pthread_mutex_lock(&check_lock);
+		ut_lock(&check_lock);
 		check_drop(kind, handle);
-		pthread_mutex_unlock(&check_lock);
+		ut_unlock(&check_lock);
 	}
 	return r;
 }
@@ -66,9 +66,9 @@ EXPORT DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 	r = real(ia, pz);
 	if (r != DAT_SUCCESS)
 		return r;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	made(DAT_PZ, *pz);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return r;
 }
 
@@ -87,9 +87,9 @@ EXPORT DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDL
 	r = real(ia, qlen, cno, flags, evd);
 	if (r != DAT_SUCCESS)
 		return r;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	made(DAT_EVD, *evd)->evd.length = (unsigned)qlen;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return r;
 }
 
@@ -101,11 +101,11 @@ EXPORT DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen)
 	REAL("dat_evd_resize", DAT_EVD_HANDLE, DAT_COUNT);
 	REFUSE_GONE(DAT_EVD, evd);
 	r = real(evd, qlen);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	rec = r == DAT_SUCCESS ? check_find(DAT_EVD, evd) : NULL;
 	if (rec)
 		rec->evd.length = (unsigned)qlen;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return r;
 }
 
@@ -132,7 +132,7 @@ static void forget_requests(DAT_EP_HANDLE ep)
 {
 	struct check_record *e, *q;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	e = check_find(DAT_EP, ep);
 	q = e ? check_find(DAT_EVD, e->ep.recv_evd) : NULL;
 	while (q && e->ep.recv_due)
@@ -140,18 +140,18 @@ static void forget_requests(DAT_EP_HANDLE ep)
 	q = e ? check_find(DAT_EVD, e->ep.request_evd) : NULL;
 	while (q && q->ptr != e->ep.recv_evd && e->ep.request_due)
 		count(e, q, -1);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 static void add_ep(DAT_EP_HANDLE ep, DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd)
 {
 	struct check_record *rec;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	rec = made(DAT_EP, ep);
 	rec->ep.recv_evd = recv_evd;
 	rec->ep.request_evd = request_evd;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
@@ -204,9 +204,9 @@ EXPORT DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_H
 	r = real(ia, qual, evd, flags, psp);
 	if (r != DAT_SUCCESS)
 		return r;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	made(DAT_PSP, *psp);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return r;
 }
 
@@ -225,9 +225,9 @@ EXPORT DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent
 	r = real(ia, agent, cno);
 	if (r != DAT_SUCCESS)
 		return r;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	made(DAT_CNO, *cno);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return r;
 }
 
@@ -268,14 +268,14 @@ static struct overrun may_complete(DAT_EP_HANDLE ep, bool recv, int by)
 	struct overrun over = { 0, 0 };
 	struct check_record *e, *q;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	e = check_find(DAT_EP, ep);
 	q = e ? check_find(DAT_EVD, recv ? e->ep.recv_evd : e->ep.request_evd) : NULL;
 	if (q)
 		count(e, q, by);
 	if (q && q->evd.due > q->evd.length)
 		over = (struct overrun){ q->evd.due, q->evd.length };
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return over;
 }
 
@@ -339,12 +339,12 @@ static void dequeued(DAT_EVD_HANDLE evd, const DAT_EVENT *e)
 
 	if (e->event_number != DAT_DTO_COMPLETION_EVENT && (int)e->event_number != DAT_IB_DTO_EVENT)
 		return;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	q = check_find(DAT_EVD, evd);
 	ep = check_find(DAT_EP, e->event_data.dto_completion_event_data.ep_handle);
 	if (q && ep)
 		count(ep, q, -1);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)

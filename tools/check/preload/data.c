@@ -234,7 +234,7 @@ static void refused(struct ibv_qp *qp, int r, bool send, const struct check_site
 	enum ibv_qp_state state = r == EINVAL ? check_state_of(qp) : IBV_QPS_UNKNOWN;
 	struct check_record *rec;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	rec = check_find(QP, qp);
 	if (rec && send && r == ENOMEM && all_unsignaled(&rec->qp.send))
 		report_unsignaled(&rec->qp, site);
@@ -244,7 +244,7 @@ static void refused(struct ibv_qp *qp, int r, bool send, const struct check_site
 	else if (rec && ((send && state < IBV_QPS_RTS) || state == IBV_QPS_RESET))
 		check_report(CHECK_BEFORE_READY, site, "a %s is posted to queue pair 0x%06x, which is not ready (state %d)",
 			     send ? "request" : "receive", rec->qp.qpn, (int)state);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 static bool enter(struct ibv_qp *qp, const struct check_site *site)
@@ -277,7 +277,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	int err;
 
 	CHECK_HERE(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
 		/* Before the call: a completion may be polled by another thread before it returns. */
@@ -286,9 +286,9 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 			sent(&r->qp, w, &site, &over);
 		}
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	err = o->ops.post_send(qp, wr, bad);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	leave(qp);
 	r = check_find(QP, qp);
 	/* What was not taken is taken back, the newest first. */
@@ -301,7 +301,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 			cq->cq.due--;
 		r->qp.send.n--;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (err)
 		refused(qp, err, true, &site);
 	else
@@ -343,7 +343,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	int err;
 
 	CHECK_HERE(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
 		if (r->qp.accepted && !r->qp.received)
@@ -362,14 +362,14 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 			may_overrun(r->qp.recv_cq, &over);
 		}
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	err = o->ops.post_recv(qp, wr, bad);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	leave(qp);
 	r = check_find(QP, qp);
 	if (err && r)
 		take_back(&r->qp.recv, *bad, r->qp.recv_cq);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (err)
 		refused(qp, err, false, &site);
 	else
@@ -386,20 +386,20 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 	int err;
 
 	CHECK_HERE(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(SRQ, srq);
 	for (struct ibv_recv_wr *w = wr; r && w; w = w->next) {
 		for (int i = 0; i < w->num_sge; i++)
 			check_piece(&any, &w->sg_list[i], true, &site, "a receive");
 		received(&r->srq, w, &site);
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	err = o->ops.post_srq_recv(srq, wr, bad);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(SRQ, srq);
 	if (err && r)
 		take_back(&r->srq, *bad, NULL);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return err;
 }
 
@@ -546,7 +546,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	int got = o->ops.poll_cq(cq, n, wc);
 	struct check_record *r;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r) {
 		r->cq.polled = true;
@@ -557,7 +557,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 			r->cq.due--;
 		completed(cq, &wc[i]);
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return got;
 }
 
@@ -583,7 +583,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 	struct check_site site;
 
 	CHECK_HERE(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_each(QP, may_complete, &c);
 	r = check_find(CQ, cq);
 	if (r && !r->cq.channel)
@@ -593,7 +593,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 		r->cq.polled_since = false;
 		r->cq.due_at_arm = c.due;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return o->ops.req_notify_cq(cq, solicited);
 }
 
@@ -610,10 +610,10 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_a
 	qp = original_of(ctx)->create_qp_ex(ctx, a);
 	if (!qp)
 		return NULL;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_qp_made(qp, (struct ibv_qp_init_attr *)a, a->comp_mask & IBV_QP_INIT_ATTR_PD ? a->pd : NULL, &site,
 		      a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return qp;
 }
 
@@ -626,12 +626,12 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_ini
 	if (!cq)
 		return NULL;
 	check_here(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_add(CQ, ibv_cq_ex_to_cq(cq), &site);
 	r->cq.cqe = UINT32_MAX; /* it may be polled by calls that are not watched */
 	r->cq.polled = true;
 	r->cq.channel = a->channel;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return cq;
 }
 
@@ -642,9 +642,9 @@ void check_srq_made(struct ibv_srq *srq, uint32_t size)
 	if (!srq)
 		return;
 	check_here(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_queue_size(&check_add(SRQ, srq, &site)->srq, size);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *a)
@@ -665,10 +665,10 @@ static void add_special(struct ibv_mr *mr)
 	struct check_site site;
 
 	check_here(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_add(REGION, mr, &site);
 	r->mr = (struct check_region){ .pd = mr->pd, .lkey = mr->lkey, .access = IBV_ACCESS_LOCAL_WRITE };
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 static struct ibv_mr *alloc_null_mr(struct ibv_pd *pd)
@@ -698,10 +698,10 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *ctx, struct ibv_pa
 	if (!pd)
 		return NULL;
 	check_here(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_add(DOMAIN, pd, &site);
 	r->domain = a->td ? OF_THREAD : PARENT;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return pd;
 }
 
@@ -743,7 +743,7 @@ void check_context(struct ibv_context *ctx)
 {
 	struct original *o;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	o = original_of(ctx) ? NULL : original_of(NULL);
 	if (o) {
 		o->ops = ctx->ops;
@@ -755,16 +755,16 @@ void check_context(struct ibv_context *ctx)
 		patch_more(o, ctx);
 		o->ctx = ctx;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 void check_forget_context(struct ibv_context *ctx)
 {
 	struct original *o;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	o = original_of(ctx);
 	if (o)
 		*o = (struct original){ 0 };
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }

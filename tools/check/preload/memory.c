@@ -76,13 +76,13 @@ static void going(uint64_t from, uint64_t length, const char *call)
 	struct check_site site;
 
 	if (!length || inside || from >= atomic_load_explicit(&check_high, memory_order_relaxed) ||
-	    from + length <= atomic_load_explicit(&check_low, memory_order_relaxed) || pthread_mutex_trylock(&check_lock) != 0)
+	    from + length <= atomic_load_explicit(&check_low, memory_order_relaxed) || !ut_trylock(&check_lock))
 		return;
 	inside = true;
 	check_each(REGION, look_at_region, &g);
 	if (g.any)
 		check_each(QP, look_at_qp, &g);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (g.sent || g.received) {
 		check_here(&site);
 		check_report(CHECK_FREED, &site, "%s takes memory away that a %s of queue pair 0x%06x names which was not completed", call,

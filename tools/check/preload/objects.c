@@ -40,9 +40,9 @@ static void add(enum object kind, void *ptr)
 	if (!ptr)
 		return;
 	check_here(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_add(kind, ptr, &site);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 /* Returns true if the call must not be made. */
@@ -63,9 +63,9 @@ static int ended(enum object kind, void *ptr, int r)
 		check_report(CHECK_BUSY, &site, "a %s is to be destroyed while other objects use it: the call fails with EBUSY",
 			     check_object_names[kind]);
 	if (r == 0) {
-		pthread_mutex_lock(&check_lock);
+		ut_lock(&check_lock);
 		check_drop(kind, ptr);
-		pthread_mutex_unlock(&check_lock);
+		ut_unlock(&check_lock);
 	}
 	return r;
 }
@@ -195,7 +195,7 @@ static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t io
 		check_report(CHECK_REG_RIGHTS, &site, "a region is registered for remote writes or atomics without IBV_ACCESS_LOCAL_WRITE");
 	if (!mr)
 		return;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_each(REGION, is_overlapped, &o);
 	if (o.found)
 		check_report(CHECK_OVERLAP, &site, "a region is registered over one of %llu octets that is left from freed memory",
@@ -207,7 +207,7 @@ static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t io
 		check_high = (uintptr_t)addr + length;
 	r->mr = (struct check_region){ .pd = mr->pd, .addr = iova, .length = length, .lkey = mr->lkey, .access = access,
 				       .plain = iova == (uintptr_t)addr && length < UINT64_MAX / 2 /* implicit ODP */ };
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (access & IBV_ACCESS_REMOTE_WRITE)
 		check_spin_begin();
 }
@@ -249,7 +249,7 @@ EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *a
 
 	REAL(int, "ibv_rereg_mr", struct ibv_mr *, int, struct ibv_pd *, void *, size_t, int);
 	err = real(mr, flags, pd, addr, length, access);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = err == 0 ? check_find(REGION, mr) : NULL;
 	if (r) {
 		r->mr.lkey = mr->lkey;
@@ -262,7 +262,7 @@ EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *a
 		if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 			r->mr.access = (unsigned)access;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return err;
 }
 
@@ -276,10 +276,10 @@ EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 	check_here(&site);
 	if (check_is_gone(REGION, mr, &site))
 		return EINVAL;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(REGION, mr);
 	in_flight = r ? r->mr.in_flight : 0;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (in_flight)
 		check_report(CHECK_DEREGISTERED, &site, "a region of %zu octets is deregistered while %u pieces of requests that were not completed "
 			     "name it", mr->length, in_flight);
@@ -320,11 +320,11 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user
 	cq = real(ctx, cqe, user, channel, vector);
 	if (!cq)
 		return NULL;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_add(CQ, cq, &site);
 	/* As the program asked: other adapters give no more. */
 	r->cq = (struct check_cq){ .cqe = (unsigned)cqe, .channel = channel };
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return cq;
 }
 
@@ -335,11 +335,11 @@ EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 
 	REAL(int, "ibv_resize_cq", struct ibv_cq *, int);
 	err = real(cq, cqe);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = err == 0 ? check_find(CQ, cq) : NULL;
 	if (r)
 		r->cq.cqe = (unsigned)cqe;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return err;
 }
 
@@ -354,14 +354,14 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	check_here(&site);
 	if (check_is_gone(CQ, cq, &site))
 		return EINVAL;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r) {
 		owed = pthread_equal(r->taker, pthread_self()) ? r->cq.events - r->cq.acknowledged : 0;
 		unread = r->cq.signaled && !r->cq.polled;
 		made = r->made;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (owed && owed < UINT32_MAX / 2)
 		check_report(CHECK_CQ_EVENTS, &site, "a completion queue is destroyed before %u of its events were acknowledged: this call waits for "
 			     "that", owed);
@@ -399,9 +399,9 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq
 
 	REAL(int, "ibv_get_cq_event", struct ibv_comp_channel *, struct ibv_cq **, void **);
 	CHECK_HERE(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_each(CQ, look_at_cq, &c);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	/* A program that does not wait here may look for events at any time. */
 	waits = !(fcntl(channel->fd, F_GETFL) & O_NONBLOCK);
 	if (waits && c.n && !c.armed)
@@ -410,14 +410,14 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq
 		check_report(CHECK_NO_POLL, &site, "a thread waits for an event, and the queue was not polled after it had been armed with requests "
 			     "in flight");
 	err = real(channel, cq, user);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = err == 0 ? check_find(CQ, *cq) : NULL;
 	if (r) {
 		r->cq.armed = false;
 		r->cq.events++;
 		r->taker = pthread_self();
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return err;
 }
 
@@ -429,12 +429,12 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 
 	REAL(void, "ibv_ack_cq_events", struct ibv_cq *, unsigned int);
 	CHECK_HERE(&site);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r)
 		r->cq.acknowledged += n;
 	many = r && r->cq.acknowledged > r->cq.events;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (many)
 		check_report(CHECK_ACK_TOO_MANY, &site, "more events of a completion queue are acknowledged than were got");
 	real(cq, n);
@@ -465,11 +465,11 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 		return EINVAL;
 	look_at_async(SRQ, srq);
 	err = real(srq);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = err == 0 ? check_find(SRQ, srq) : NULL;
 	if (r)
 		check_queue_drop(&r->srq);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return ended(SRQ, srq, err);
 }
 
@@ -484,9 +484,9 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	qp = real(pd, a);
 	if (!qp)
 		return NULL;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_qp_made(qp, a, pd, &site, false);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return qp;
 }
 
@@ -518,7 +518,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 		check_transition(qp, a, mask, check_state_of(qp), &site);
 	}
 	err = real(qp, a, mask);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = err == 0 && mask & IBV_QP_STATE ? check_find(QP, qp) : NULL;
 	if (r)
 		r->qp.ready = a->qp_state >= IBV_QPS_RTR;
@@ -535,7 +535,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 		r->qp.failed = false;
 		r->qp.after_error = 0;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return err;
 }
 
@@ -549,11 +549,11 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 		return EINVAL;
 	look_at_async(QP, qp);
 	err = real(qp);
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = err == 0 ? check_find(QP, qp) : NULL;
 	if (r)
 		drop_requests(r);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return ended(QP, qp, err);
 }
 

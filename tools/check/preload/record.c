@@ -21,7 +21,7 @@
 #define CALLERS 2    /* by which they are told apart, beside the call itself */
 #define VARIED 32u   /* look-ups in vain after which the callers of a place are left out */
 
-pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
+struct ut_mutex check_lock = UT_MUTEX_INIT;
 pid_t check_pid;
 bool check_leaks;
 _Atomic bool check_fork_safe;
@@ -385,7 +385,7 @@ unsigned check_async(enum object kind, const void *ptr, int by)
 	struct check_record *r;
 	unsigned left = 0;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(kind, ptr);
 	if (r) {
 		r->async += by > 0 || r->async ? (unsigned)by : 0;
@@ -393,7 +393,7 @@ unsigned check_async(enum object kind, const void *ptr, int by)
 			r->async_taker = pthread_self();
 		left = pthread_equal(r->async_taker, pthread_self()) ? r->async : 0;
 	}
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	return left;
 }
 
@@ -402,11 +402,11 @@ bool check_is_gone(enum object kind, const void *ptr, const struct check_site *s
 	struct check_record *r;
 	bool twice, child;
 
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	r = check_find(kind, ptr);
 	twice = !r && *place_of(gone, kind, ptr);
 	child = r && r->pid != check_pid;
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (twice && kind >= DAT_EVD && kind <= DAT_CNO)
 		check_report(CHECK_DAT_FREED, site, "a %s is named that was freed before", check_object_names[kind]);
 	else if (twice)
@@ -435,11 +435,11 @@ static bool report_unpolled(struct check_record *r, void *arg)
 
 __attribute__((destructor)) static void at_exit(void)
 {
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_each(CQ, report_unpolled, NULL);
 	for (int k = 0; check_leaks && k < OBJECTS; k++)
 		check_each((enum object)k, report_leak, NULL);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 }
 
 static bool is_registered(struct check_record *r, void *arg)
@@ -455,9 +455,9 @@ static void before_fork(void)
 
 	if (check_fork_safe)
 		return;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_each(REGION, is_registered, &any);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (!any)
 		return;
 	check_here(&site);
@@ -466,7 +466,7 @@ static void before_fork(void)
 
 static void in_child(void)
 {
-	pthread_mutex_init(&check_lock, NULL);
+	ut_mutex_init_frequent(&check_lock);
 	pthread_mutex_init(&seen_lock, NULL);
 	check_pid = getpid();
 }
@@ -476,6 +476,7 @@ __attribute__((constructor)) static void begin(void)
 	const char *path = getenv(CHECK_ENV), *options = getenv(CHECK_OPTIONS_ENV);
 	void *warm[2];
 
+	ut_mutex_init_frequent(&check_lock);
 	check_pid = getpid();
 	check_leaks = options && strstr(options, "leaks");
 	check_fork_safe = getenv("IBV_FORK_SAFE") || getenv("RDMAV_FORK_SAFE");

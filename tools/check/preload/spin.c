@@ -169,9 +169,9 @@ static bool reports(const struct seen *s)
 
 	if (!l.at)
 		return false;
-	pthread_mutex_lock(&check_lock);
+	ut_lock(&check_lock);
 	check_each(REGION, is_filled_there, &l);
-	pthread_mutex_unlock(&check_lock);
+	ut_unlock(&check_lock);
 	if (l.found)
 		check_report(CHECK_POLLED, &site, "a thread polls memory that Writes of a peer fill, and waits for a value there");
 	return l.found;
