@@ -94,7 +94,7 @@ static void waits(void)
 /* One that the tick of the background thread, another thread that sleeps, other work or the machine forbids needs a round. */
 static void joins(void)
 {
-	struct eng_qp qp = { 0 };
+	struct eng_qp qp = { 0 }, *popped;
 
 	fresh();
 	CHECK(coalesce(1000, true) && join());
@@ -111,7 +111,10 @@ static void joins(void)
 	ut_list_init(&qp.pending);
 	eng_dev_mark(&a->dev, &qp);
 	CHECK(!join());
-	CHECK(eng_dev_pop_pending(&a->dev) == &qp && join());
+	ut_lock(&a->dev.lock);
+	popped = eng_dev_pop_pending(&a->dev);
+	ut_unlock(&a->dev.lock);
+	CHECK(popped == &qp && join());
 	drop();
 }
 
