@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The plain work request: a Send, Write, Read or atomic of a queue pair of RC, with one piece of registered memory and no other flags
- * than PLAIN_FLAGS. It passes all checks of eng_wr_check(), and gets into its slot without them.
+ * than ENG_PLAIN_FLAGS. It passes all checks of eng_wr_check(), so its slot is filled without them.
  */
 #ifndef ENGINE_PLAIN_H
 #define ENGINE_PLAIN_H
@@ -31,7 +31,7 @@ static inline bool eng_is_plain_atomic(enum ibv_wr_opcode opcode)
 	return ENG_PLAIN_ATOMICS >> opcode & 1;
 }
 
-/* Returns true if the request is one of these opcodes, and plain but for what eng_wr_is_plain() asks of Reads and atomics. */
+/* Returns true if the request has one of these opcodes and is plain. Not for Reads and atomics, which have further checks. */
 static inline bool eng_wr_is_one_of(const struct eng_qp *qp, const struct ibv_send_wr *wr, uint32_t ops)
 {
 	return wr->num_sge == 1 && !(wr->send_flags & ~ENG_PLAIN_FLAGS) && wr->opcode < 32 && ops >> wr->opcode & 1 &&

@@ -17,7 +17,7 @@
  * lock that is taken leaves them all. errno is kept. Called without locks.
  */
 struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr);
-/* Returns false if the first one is none that does, or there is none. */
+/* Returns false if the first request stays for eng_post_send(), or the list is empty. */
 static inline bool eng_may_post_now(const struct eng_qp *qp, const struct ibv_send_wr *wr)
 {
 	return wr && wr->opcode < 32 && atomic_load_explicit(&qp->ready_ops, memory_order_relaxed) >> wr->opcode & 1;

@@ -38,7 +38,7 @@ struct eng_qp {
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;
 	uint32_t plain_ops; /* 1u << enum ibv_wr_opcode: requests of one piece that need no further checks (plain.h) */
-	_Atomic uint32_t ready_ops; /* of these: the protocol sends them straight from the caller's work request. Written by the
+	_Atomic uint32_t ready_ops; /* of these: the protocol sends or executes them straight from the caller's work request. Written by the
 				     * protocol under dev->lock, and read without: a hint */
 	bool block_mcast_loopback;
 	bool gsi;                /* QP1; type is UD */

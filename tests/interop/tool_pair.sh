@@ -107,4 +107,9 @@ END
 for six in "" -6; do
 	expect 0 $patient $six -- "$work/ib_write_bw" --ipv6-addr; has "client| last word ::1."
 done
+# Without the device that is the ends' input.
+if unshare -rm true 2>/dev/null; then
+	expect 126 unshare -rm sh -c "mount -t tmpfs none /dev && exec $pair -- '$TOOL_END' {port} 0 0 {peer}"
+	has "cannot open /dev/null"; has "mknod"
+fi
 finish

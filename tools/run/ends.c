@@ -58,7 +58,12 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 		_exit(126);
 	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
 	null = open("/dev/null", O_RDWR);
-	if (null < 0 || dup2(null, 0) < 0)
+	if (null < 0) {
+		run_say("the %s cannot open /dev/null (%s): it is not started; make the device again (mknod -m 666 /dev/null c 1 3)",
+			e->name, strerror(errno));
+		_exit(126);
+	}
+	if (dup2(null, 0) < 0)
 		_exit(126);
 	for (i = 0; i < 2; i++)
 		if (dup2(out[i][1], i + 1) < 0)

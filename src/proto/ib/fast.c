@@ -420,7 +420,8 @@ static __attribute__((noinline)) bool take_from(struct ibp_port *port, const str
 	return false;
 }
 
-/* Executes the messages of a ring, where they lie. Returns their number, to which *ret_n is added; false: it ends this look at the rings. */
+/* Executes the messages of a ring where they lie, and counts them in *n, which has those of this look at the rings. Returns false if the look
+ * ends here. */
 static inline bool take_all(struct ibp_port *port, const struct shm_inlet *in, int *n)
 {
 	const bool watched = shm_inlets_are_watched(&port->inlets);

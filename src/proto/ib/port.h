@@ -51,10 +51,9 @@ struct ibp_port {
 	struct ibp_forwards forwards;
 	struct ibp_gsi gsi;
 	struct ibp_idents idents; /* of the peers of datagrams */
-	/* The messages of one poll of the channel; of the last message of the fast path, the state
-	 * that needs the time. */
+	/* The messages of one poll of the channel, or the one that the fast path has left. */
 	struct shm_message messages[IBP_MESSAGES];
-	int n_left; /* of `messages`: the fast path has counted and left it, since it needs the time */
+	int n_left; /* 1: the fast path has counted a message and left it, since its rules need the time */
 	struct shm_inlets inlets;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
