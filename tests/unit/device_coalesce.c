@@ -77,7 +77,7 @@ static bool join(void)
 	return joins;
 }
 
-/* Only what was posted waits, from the first post on, and the next round that is not for posts takes it along. */
+/* Posted requests alone wait, from the first post on, and the next round that is not for posts takes it along. */
 static void waits(void)
 {
 	fresh();

@@ -9,6 +9,7 @@
 #include "shm_channel_util.h"
 
 #include "host/shm/handshake.h"
+#include "host/shm/inlet.h"
 #include "host/shm/lane.h"
 #include "host/shm/ring.h"
 
@@ -425,6 +426,30 @@ static bool datagrams(uint16_t port)
 	return local;
 }
 
+/* Inlets name all rings of the peers or none: a thread that polls would read the others seldom. */
+static void inlets(uint16_t port)
+{
+	struct shm_peer_rx peers[SHM_INLETS + 1] = { 0 };
+	static struct shm_ring ring;
+	struct shm_inlets in = { 0 };
+	struct shm_channel *c;
+	struct link *a, *b;
+
+	open_pair(port, &a, &b);
+	c = &chan_of(a)->base;
+	for (unsigned i = 0; i < SHM_INLETS; i++) {
+		peers[i].ring.ring = &ring;
+		ut_list_add_tail(&chan_of(a)->rx, &peers[i].node);
+	}
+	ut_list_add_tail(&chan_of(a)->rx, &peers[SHM_INLETS].node);
+	CHECK(c->ops->inlets(c, &in) && shm_inlets_lead(c, &in) && in.n == SHM_INLETS); /* the last one has no ring yet */
+	peers[SHM_INLETS].ring.ring = &ring;
+	CHECK(!c->ops->inlets(c, &in) && !shm_inlets_lead(c, &in));
+	for (unsigned i = 0; i <= SHM_INLETS; i++)
+		ut_list_del(&peers[i].node);
+	close_pair(a, b);
+}
+
 int main(void)
 {
 	uint16_t port = free_port();
@@ -440,6 +465,7 @@ int main(void)
 	both_ways(port);
 	quiet_ones(port);
 	lanes(port);
+	inlets(port);
 	watched_lanes();
 	return 0;
 }

@@ -237,8 +237,10 @@ static bool find_inlets(struct shm_channel *c, struct shm_inlets *ret)
 	ut_list_each(r, &ch->rx, node) {
 		if (!r->ring.ring)
 			continue;
-		if (ret->n == SHM_INLETS)
+		if (ret->n == SHM_INLETS) {
+			ret->epoch = 0; /* none of them leads: the others would be read by poll() alone */
 			return false;
+		}
 		ret->v[ret->n++] = (struct shm_inlet){ &r->ring, r, r->addr, r->local_addr };
 	}
 	return true;

@@ -146,7 +146,7 @@ struct shm_channel_ops {
 	/* Returns how many messages of all peers it has put into v, at most max; they are valid until release(). */
 	int (*poll)(struct shm_channel *c, struct shm_message *v, int max);
 	/* Finds the rings of the peers, for a thread that polls often, and makes a round now and then (inlet.h). Returns false if they
-	 * are not to be read without poll() in this epoch. */
+	 * are not to be read without poll() in this epoch; ret does not lead then. */
 	bool (*inlets)(struct shm_channel *c, struct shm_inlets *ret);
 	/* A message of this header and so many bytes was taken from a watched inlet. */
 	void (*hear)(struct shm_channel *c, const struct shm_inlet *in, const uint8_t *header, uint32_t bytes);
