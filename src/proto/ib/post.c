@@ -26,17 +26,23 @@ static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, c
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }
 
-/* Returns the payload if plain loads from it are safe, else NULL; it is not empty. */
-static inline const uint8_t *seen_payload(struct ibp_qp *q, struct eng_swqe *w)
+/* Returns a piece's bytes, at least one, if plain loads from them are safe, else NULL. */
+static inline const uint8_t *seen_piece(struct ibp_qp *q, const struct ibv_sge *sge)
 {
 	struct ut_stage *st = &q->port->shm.stage;
 	const uint8_t *from;
 
+	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	from = eng_sge_at(q->qp->pd, sge, sge->length, false);
+	return from && ut_stage_has_seen(st, UT_READABLE, from, sge->length) ? from : NULL;
+}
+
+/* The same for a payload. */
+static inline const uint8_t *seen_payload(struct ibp_qp *q, struct eng_swqe *w)
+{
 	if (w->flags & IBV_SEND_INLINE)
 		return eng_swqe_inline(w);
-	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	from = w->num_sge == 1 ? eng_sge_at(q->qp->pd, w->sge, w->length, false) : NULL;
-	return from && ut_stage_has_seen(st, UT_READABLE, from, w->length) ? from : NULL;
+	return w->num_sge == 1 ? seen_piece(q, w->sge) : NULL;
 }
 
 static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
@@ -93,7 +99,7 @@ static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 	return more;
 }
 
-/* As put() does, with everything that is usual in one place: a call is 3 % of the post of a Send. */
+/* As ibp_put() does, with everything that is usual in one place: a call is 3 % of the post of a Send. */
 static inline bool put_request(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool acks, bool more)
 {
 	uint32_t len = (uint32_t)w->length;
@@ -298,17 +304,6 @@ static inline bool is_next_to_leave(struct ibp_qp *q, uint32_t len, uint32_t tai
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }
 
-/* The payload, if plain loads from it are safe, else NULL. */
-static inline const uint8_t *payload_of(struct ibp_qp *q, const struct ibv_sge *s)
-{
-	struct ut_stage *st = &q->port->shm.stage;
-	const uint8_t *from;
-
-	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	from = eng_sge_at(q->qp->pd, s, s->length, false);
-	return from && ut_stage_has_seen(st, UT_READABLE, from, s->length) ? from : NULL;
-}
-
 static inline void put_plain(struct ibp_qp *q, struct shm_record *at, const struct ibv_send_wr *wr, uint8_t opcode, bool acks,
 			     const uint8_t *from, uint32_t len)
 {
@@ -356,7 +351,7 @@ static inline enum proto_posted send_now(struct ibp_qp *q, const struct ibv_send
 		return not_ready(q);
 	if (!is_next_to_leave(q, len, tail) || (acks && !ibp_resp_may_ack_along(q)))
 		return PROTO_NEEDS_ROUND;
-	from = payload_of(q, wr->sg_list);
+	from = seen_piece(q, wr->sg_list);
 	at = from ? shm_lane_reserve(&q->conn.lane, len, &skip) : NULL;
 	if (!at)
 		return PROTO_NEEDS_ROUND;
