@@ -69,6 +69,12 @@ static inline void ibp_header_word(void *at, int i, uint64_t v)
 	__atomic_store_n((word *)at + i, htole64(v), __ATOMIC_RELAXED);
 }
 
+/* The first word of a message that is no answer. */
+static inline uint64_t ibp_header_first(uint8_t opcode, uint8_t flags, uint8_t unit, uint64_t psn)
+{
+	return psn << 32 | (uint32_t)unit << 16 | (uint32_t)flags << 8 | opcode;
+}
+
 /*
  * Writes and reads the header as little-endian words of 64 bits. at: aligned to 8 bytes. Loads are
  * as wide as the stores were, here and where the channel copies the words: a processor does not
@@ -78,8 +84,7 @@ static inline void ibp_header_word(void *at, int i, uint64_t v)
  */
 static inline void ibp_header_put(void *at, const struct ibp_header n)
 {
-	ibp_header_word(at, 0, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
-				     (uint32_t)n.syndrome << 24 | (uint64_t)n.psn << 32);
+	ibp_header_word(at, 0, ibp_header_first(n.opcode, n.flags, n.unit, n.psn) | (uint32_t)n.syndrome << 24);
 	ibp_header_word(at, 1, n.dest_qpn | (uint64_t)n.src_qpn << 32);
 	ibp_header_word(at, 2, n.imm | (uint64_t)n.rkey << 32);
 	ibp_header_word(at, 3, n.va);

@@ -304,16 +304,20 @@ static inline bool is_next_to_leave(struct ibp_qp *q, uint32_t len, uint32_t tai
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }
 
+/* The header by its words: where the compiler has all its fields at hand before the first store, it spills the PSN by 32 bits
+ * and loads 64, which waits until the store buffer is empty: 3 of 32 ns of a stream of Sends. */
 static inline void put_plain(struct ibp_qp *q, struct shm_record *at, const struct ibv_send_wr *wr, uint8_t opcode, bool acks,
 			     const uint8_t *from, uint32_t len)
 {
-	ibp_header_put(at->header, (struct ibp_header){
-		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
-		.flags = (uint8_t)(IBP_HEADER_ASK | (wr->send_flags & IBV_SEND_SOLICITED ? IBP_HEADER_SE : 0) |
-				   (acks ? IBP_HEADER_ACKS : 0)),
-		.psn = q->conn.req.psn_next, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn, .imm = wr->imm_data,
-		.va = acks ? ibp_resp_acks(&q->conn.resp) : 0, .length = len,
-	});
+	uint8_t flags = (uint8_t)(IBP_HEADER_ASK | (wr->send_flags & IBV_SEND_SOLICITED ? IBP_HEADER_SE : 0) |
+				  (acks ? IBP_HEADER_ACKS : 0));
+
+	ibp_header_word(at->header, 0,
+			ibp_header_first(opcode, flags, (uint8_t)__builtin_ctz(q->conn.req.mtu), q->conn.req.psn_next));
+	ibp_header_word(at->header, 1, q->qp->attr.dest_qp_num | (uint64_t)q->qp->qpn << 32);
+	ibp_header_word(at->header, 2, wr->imm_data);
+	ibp_header_word(at->header, 3, acks ? ibp_resp_acks(&q->conn.resp) : 0);
+	ibp_header_word(at->header, 4, len);
 	if (len <= UT_STAGE_TAIL)
 		ibp_copy_small((uint8_t *)(at + 1), from, len);
 	else
