@@ -26,6 +26,7 @@ static int progress(struct eng_dev *dev)
 	struct link_err err;
 	struct eng_qp *qp;
 	int n, did = 0;
+	bool more;
 
 	eng_dev_held(dev);
 	if (h->stopped) {
@@ -36,7 +37,7 @@ static int progress(struct eng_dev *dev)
 	}
 	if (h->world->own)
 		h->link->rx_stage->pages_checked_at = h->world->now;
-	while ((n = ibp_poll_messages(dev, h->world->now)) > 0)
+	while ((n = ibp_poll_messages(dev, h->world->now, &more)) > 0)
 		did += n;
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
 		ibp_receive(dev, rx, n, h->world->now);

@@ -56,12 +56,13 @@ static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 static int receive_batches(struct dev_adapter *a, uint64_t now)
 {
 	struct link *l = dev_transport_of(a)->link;
+	bool messages = true;
 	int done = 0;
 
 	eng_dev_held(&a->dev);
 	a->rounds.local += !l->cheap && a->rounds.local < DEV_ROUNDS_LOCAL;
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
-		int n = ibp_poll_messages(&a->dev, now);
+		int n = messages ? ibp_poll_messages(&a->dev, now, &messages) : 0;
 
 		l->local_news = n > 0;
 		n += receive_datagrams(a, now);

@@ -65,8 +65,9 @@ void ibp_relink(struct eng_dev *dev, struct link *l);
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
 /* The same of messages of the channel; the caller releases them. */
 void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int n, uint64_t now);
-/* Executes the messages that the channel has, and releases them. Returns their number. */
-int ibp_poll_messages(struct eng_dev *dev, uint64_t now);
+/* Executes the messages that the channel has, and releases them. Returns their number. *ret_more: false if the next ones are for polls
+ * without a round. */
+int ibp_poll_messages(struct eng_dev *dev, uint64_t now, bool *ret_more);
 /* The kernel has reported that packets to this address are refused. */
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*

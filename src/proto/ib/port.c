@@ -5,6 +5,7 @@
 
 #include "engine/gid.h"
 #include "engine/mcast.h"
+#include "host/shm/inlet.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/fast.h"
@@ -228,12 +229,21 @@ void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int 
 	}
 }
 
-int ibp_poll_messages(struct eng_dev *dev, uint64_t now)
+/* In the round of a poll as many as polls without a round take, whose fast path executes the next ones where they lie: a third of a stream
+ * of messages was taken in rounds, at twice the cost. */
+static int messages_of_round(const struct ibp_port *port)
+{
+	eng_dev_held(port->dev);
+	return port->dev->poller && shm_inlets_lead(port->chan, &port->inlets) ? IBP_FAST_MESSAGES : IBP_MESSAGES;
+}
+
+int ibp_poll_messages(struct eng_dev *dev, uint64_t now, bool *ret_more)
 {
 	struct ibp_port *port = dev->proto_port;
 	struct shm_channel *chan = port->chan;
-	int n = shm_channel_is_none(chan) ? 0 : chan->ops->poll(chan, port->messages, IBP_MESSAGES);
+	int most = messages_of_round(port), n = shm_channel_is_none(chan) ? 0 : chan->ops->poll(chan, port->messages, most);
 
+	*ret_more = most == IBP_MESSAGES;
 	if (n > 0) {
 		ibp_receive_messages(dev, port->messages, n, now);
 		chan->ops->release(chan);
