@@ -159,6 +159,12 @@ struct eng_memo {
 	struct eng_pd *pd;
 	uint64_t iova, length;
 	uint8_t *at; /* its first byte */
+	/* What of it lies on the page that was found present last, for loads [UT_READABLE] and for stores (eng_sge_present()). */
+	struct {
+		uint64_t iova, length; /* 0: nothing */
+		uint8_t *at;
+		uint64_t checked_at; /* ut_stage.pages_checked_at then; holds as long as it has this value */
+	} page[2];
 };
 
 #define ENG_MEMOS 8u

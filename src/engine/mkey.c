@@ -106,6 +106,33 @@ static uint64_t min64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static void note_page(struct eng_memo *m, const uint8_t *at, enum ut_stage_use use, uint64_t checked_at)
+{
+	uint8_t *end = m->at + m->length, *from = (uint8_t *)((uintptr_t)at >> UT_SEEN_PAGE << UT_SEEN_PAGE);
+	uint8_t *to = from + (1u << UT_SEEN_PAGE);
+
+	if (from < m->at)
+		from = m->at;
+	if (to > end)
+		to = end;
+	m->page[use].iova = m->iova + (uint64_t)(from - m->at);
+	m->page[use].length = (uint64_t)(to - from);
+	m->page[use].at = from;
+	m->page[use].checked_at = checked_at;
+}
+
+uint8_t *eng_sge_see(struct eng_pd *pd, const struct ibv_sge *sge, uint32_t len, struct ut_stage *st, enum ut_stage_use use)
+{
+	uint8_t *at = eng_sge_at(pd, sge, len, use == UT_WRITABLE);
+	struct eng_memo *m = &pd->dev->memos[(sge->lkey >> 8) % ENG_MEMOS];
+
+	eng_dev_held(pd->dev);
+	if (!at || !ut_stage_has_seen(st, use, at, len))
+		return NULL;
+	note_page(m, at, use, st->pages_checked_at);
+	return at;
+}
+
 /* Returns the longest piece at `off` that is contiguous in the address space of the process. */
 static struct iovec piece(const struct eng_mkey *mk, uint64_t off, uint64_t len, bool write)
 {

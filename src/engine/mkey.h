@@ -11,6 +11,7 @@
 #define ENGINE_MKEY_H
 
 #include "engine/dev.h"
+#include "util/stage.h"
 #include "engine/pd.h"
 #include "engine/verdict.h"
 #include "util/list.h"
@@ -132,6 +133,27 @@ static inline uint8_t *eng_sge_at(struct eng_pd *pd, const struct ibv_sge *sge, 
 		return eng_sge_look_up(pd, sge, len, write);
 	off = sge->addr - m->iova;
 	return len <= sge->length && off <= m->length && len <= m->length - off ? m->at + off : NULL;
+}
+
+/* eng_sge_present() for a page that is not remembered; it is afterwards. */
+uint8_t *eng_sge_see(struct eng_pd *pd, const struct ibv_sge *sge, uint32_t len, struct ut_stage *st, enum ut_stage_use use);
+
+/*
+ * The first len bytes (> 0) of the usual entry, if plain loads or stores are safe there now (ut_stage_has_seen()). Returns their address,
+ * or NULL: that is not known. A region and its page are found by one look where the entry before was on the same page.
+ */
+static inline uint8_t *eng_sge_present(struct eng_pd *pd, const struct ibv_sge *sge, uint32_t len, struct ut_stage *st,
+				       enum ut_stage_use use)
+{
+	struct eng_dev *dev = pd->dev;
+	const struct eng_memo *m = &dev->memos[(sge->lkey >> 8) % ENG_MEMOS];
+	uint64_t off = sge->addr - m->page[use].iova;
+
+	eng_dev_held(dev);
+	if (__builtin_expect(m->key != sge->lkey || m->pd != pd || off + len > m->page[use].length || off > m->page[use].length ||
+				     m->page[use].checked_at != st->pages_checked_at || len > sge->length, 0))
+		return eng_sge_see(pd, sge, len, st, use);
+	return m->page[use].at + off;
 }
 
 /*

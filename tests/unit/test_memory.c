@@ -107,6 +107,48 @@ static void remembered(struct fake *f)
 	CHECK(eng_mr_dereg(other) == 0 && !eng_sge_at(f->pd, &o, 32, false) && eng_pd_dealloc(pd2) == 0);
 }
 
+/* Where a page was seen it is found by one look, and never for longer, elsewhere, or for more than that says. */
+static void seen_pages(struct fake *f)
+{
+	struct eng_mkey *mr = reg(f, LW), *other = reg(f, 0);
+	struct ut_stage *st = calloc(1, sizeof(*st));
+	struct ibv_sge g = { 0x50010, 32, mr->key }, o = { 0x50010, 32, other->key };
+	struct eng_pd *pd2;
+
+	CHECK(st && eng_pd_alloc(&f->dev, &pd2) == 0);
+	st->pages_checked_at = 50;
+	CHECK(!eng_sge_present(f->pd, &g, 32, st, UT_WRITABLE) && !eng_sge_present(f->pd, &g, 32, st, UT_READABLE));
+	for (int use = UT_READABLE; use <= UT_WRITABLE; use++) {
+		st->seen[use][ut_stage_slot(0x10)].page = 0x10;
+		st->seen[use][ut_stage_slot(0x10)].until = 99;
+	}
+	for (int i = 0; i < 2; i++) { /* seen, then remembered */
+		CHECK((uintptr_t)eng_sge_present(f->pd, &g, 32, st, UT_WRITABLE) == 0x10010);
+		CHECK((uintptr_t)eng_sge_present(f->pd, &g, 8, st, UT_READABLE) == 0x10010);
+		CHECK((uintptr_t)eng_sge_present(f->pd, &o, 32, st, UT_READABLE) == 0x10010);
+		CHECK(!eng_sge_present(f->pd, &o, 32, st, UT_WRITABLE)); /* no right */
+		CHECK(!eng_sge_present(f->pd, &g, 33, st, UT_WRITABLE)); /* more than the piece */
+		CHECK(!eng_sge_present(pd2, &g, 32, st, UT_WRITABLE));
+		CHECK((uintptr_t)eng_sge_present(f->pd, &(struct ibv_sge){ 0x50ff8, 8, mr->key }, 8, st, UT_WRITABLE) == 0x10ff8);
+		CHECK(!eng_sge_present(f->pd, &(struct ibv_sge){ 0x50ff8, 9, mr->key }, 9, st, UT_WRITABLE));
+		CHECK(!eng_sge_present(f->pd, &(struct ibv_sge){ 0x4ffff, 1, mr->key }, 1, st, UT_WRITABLE));
+		CHECK(!eng_sge_present(f->pd, &(struct ibv_sge){ UINT64_MAX - 3, 8, mr->key }, 8, st, UT_WRITABLE));
+	}
+	for (uint64_t now = 98; now < 101; now++) {
+		st->pages_checked_at = now;
+		CHECK(!eng_sge_present(f->pd, &g, 32, st, UT_WRITABLE) == (now > 99));
+	}
+	st->pages_checked_at = 0; /* another thread makes progress */
+	CHECK(!eng_sge_present(f->pd, &g, 32, st, UT_WRITABLE));
+	st->pages_checked_at = 50;
+	CHECK(eng_sge_present(f->pd, &g, 32, st, UT_WRITABLE));
+	CHECK(eng_mr_rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0, 0, 0) == 0);
+	CHECK(!eng_sge_present(f->pd, &g, 32, st, UT_WRITABLE) && eng_sge_present(f->pd, &g, 32, st, UT_READABLE));
+	CHECK(eng_mr_dereg(mr) == 0 && !eng_sge_present(f->pd, &g, 32, st, UT_READABLE));
+	CHECK(eng_mr_dereg(other) == 0 && eng_pd_dealloc(pd2) == 0);
+	free(st);
+}
+
 static void odd_regions(struct fake *f)
 {
 	uint64_t pages[2] = { 0x100000, 0x900000 };
@@ -182,6 +224,7 @@ int main(void)
 	access_flags(&f);
 	bounds(&f);
 	remembered(&f);
+	seen_pages(&f);
 	odd_regions(&f);
 	windows(&f);
 	fake_close(&f);

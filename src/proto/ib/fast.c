@@ -132,8 +132,8 @@ static inline bool store_small(struct ibp_qp *q, struct eng_pd *pd, const struct
 	if (len - 1 >= UT_STAGE_TAIL || !w->num_sge)
 		return false;
 	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	to = eng_sge_at(pd, w->sge, len, true);
-	if (!to || !ut_stage_has_seen(st, UT_WRITABLE, to, len))
+	to = eng_sge_present(pd, w->sge, len, st, UT_WRITABLE);
+	if (!to)
 		return false;
 	ibp_copy_small(to, from, len);
 	return true;

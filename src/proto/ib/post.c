@@ -30,11 +30,9 @@ static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, c
 static inline const uint8_t *seen_piece(struct ibp_qp *q, const struct ibv_sge *sge)
 {
 	struct ut_stage *st = &q->port->shm.stage;
-	const uint8_t *from;
 
 	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	from = eng_sge_at(q->qp->pd, sge, sge->length, false);
-	return from && ut_stage_has_seen(st, UT_READABLE, from, sge->length) ? from : NULL;
+	return eng_sge_present(q->qp->pd, sge, sge->length, st, UT_READABLE);
 }
 
 /* The same for a payload. */
