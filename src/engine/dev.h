@@ -83,8 +83,8 @@ struct eng_dev_ops {
 	 */
 	bool (*post_fast)(struct eng_dev *dev, struct eng_qp *qp);
 	/*
-	 * The application posts a request to a queue pair that has eng_qp.ready_ops. Returns true if it was sent, and is in the
-	 * send queue, or is complete; false: nothing has happened. Called with dev->lock and the lock of the send queue held.
+	 * The application posts a request for which eng_may_post_now() was true before the locks were taken. Returns true if it was sent,
+	 * and is in the send queue, or is complete; false: nothing has happened. Called with dev->lock and the lock of the send queue held.
 	 */
 	bool (*post_now)(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_send_wr *wr);
 	/*

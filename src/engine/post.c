@@ -107,7 +107,7 @@ static inline bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struc
 {
 	if (!eng_wr_is_plain(qp, wr))
 		return false;
-	eng_plain_fill(qp, w, wr);
+	eng_plain_fill(qp, w, wr, eng_is_plain_remote(wr->opcode));
 	if (eng_is_plain_atomic(wr->opcode))
 		fill_atomic(w, wr);
 	return true;
@@ -201,12 +201,15 @@ struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr)
 {
 	struct eng_dev *dev = qp->dev;
 
-	if (!eng_may_post_now(qp, wr) || !ut_trylock_quick(&dev->lock))
+	if (!ut_trylock_quick(&dev->lock))
 		return wr;
 	if (ut_trylock_quick(&qp->sq.lock)) {
 		warm_if_cold(qp);
-		while (wr && dev->ops->post_now(dev, qp, wr))
+		while (dev->ops->post_now(dev, qp, wr)) {
 			wr = wr->next;
+			if (!eng_may_post_now(qp, wr))
+				break;
+		}
 		ut_unlock(&qp->sq.lock);
 	}
 	eng_dev_unlock(dev);

@@ -7,21 +7,23 @@
 #ifndef ENGINE_POST_H
 #define ENGINE_POST_H
 
+#include "engine/plain.h"
 #include "engine/qp.h"
 #include "engine/wqe.h"
 #include "util/lock.h"
 
-/*
- * Posts plain requests (plain.h), as many as leave at once: each goes from the caller's work request to the peer, and into its slot behind
- * that, so that the peer need not wait for the entry in the queue. Returns the first one that is left to eng_post_send(), NULL: none is. A
- * lock that is taken leaves them all. errno is kept. Called without locks.
- */
-struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr);
 /* Returns false if the first request stays for eng_post_send(), or the list is empty. */
 static inline bool eng_may_post_now(const struct eng_qp *qp, const struct ibv_send_wr *wr)
 {
-	return wr && wr->opcode < 32 && atomic_load_explicit(&qp->ready_ops, memory_order_relaxed) >> wr->opcode & 1;
+	return wr && eng_wr_is_one_of(qp, wr, atomic_load_explicit(&qp->ready_ops, memory_order_relaxed), ENG_PLAIN_NOW);
 }
+
+/*
+ * Posts plain requests (plain.h), as many as leave at once: each goes from the caller's work request to the peer, and into its slot behind
+ * that, so that the peer need not wait for the entry in the queue. eng_may_post_now() is true for the first one. Returns the first one that is
+ * left to eng_post_send(), NULL: none is. A lock that is taken leaves them all. errno is kept. Called without locks.
+ */
+struct ibv_send_wr *eng_post_now(struct eng_qp *qp, struct ibv_send_wr *wr);
 
 /*
  * Return 0, or a negative errno with *bad set to the first request that was not taken; those before it

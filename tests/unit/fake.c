@@ -71,7 +71,7 @@ static bool post_now(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_se
 	if (!f->sends_now || eng_ring_used(&qp->sq) >= qp->sq.max)
 		return false;
 	f->sends_now--;
-	eng_plain_fill(qp, eng_ring_at(&qp->sq, qp->sq.tail), wr);
+	eng_plain_fill(qp, eng_ring_at(&qp->sq, qp->sq.tail), wr, eng_is_plain_remote(wr->opcode));
 	qp->sq.tail++;
 	return true;
 }

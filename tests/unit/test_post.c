@@ -219,7 +219,7 @@ static void at_once(struct fake *f)
 		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
 	}
 	f->sends_now = 2;
-	CHECK(eng_post_now(qp, wr) == wr && !eng_ring_used(&qp->sq)); /* the machine has not said that it takes any */
+	CHECK(!eng_may_post_now(qp, wr)); /* the machine has not said that it takes any */
 	qp->ready_ops = ENG_PLAIN_SENDS;
 	CHECK(!eng_may_post_now(qp, NULL) && eng_may_post_now(qp, wr)); /* an empty list is no error */
 	wr[0].opcode = IBV_WR_RDMA_WRITE;
@@ -227,6 +227,17 @@ static void at_once(struct fake *f)
 	wr[0].opcode = (enum ibv_wr_opcode)99;
 	CHECK(!eng_may_post_now(qp, wr));
 	wr[0].opcode = IBV_WR_SEND;
+	for (unsigned flag = 1; flag < 1u << 5; flag <<= 1) {
+		wr[0].send_flags = flag;
+		CHECK(eng_may_post_now(qp, wr) == (flag == IBV_SEND_SIGNALED || flag == IBV_SEND_SOLICITED));
+	}
+	wr[0].send_flags = 0;
+	wr[0].num_sge = 2;
+	CHECK(!eng_may_post_now(qp, wr));
+	wr[0].num_sge = 1;
+	sge.length = f->dev.max_msg_sz + 1;
+	CHECK(!eng_may_post_now(qp, wr));
+	sge.length = 8;
 	ut_lock(&f->dev.lock);
 	CHECK(eng_post_now(qp, wr) == wr && !eng_ring_used(&qp->sq)); /* a thread makes a round */
 	ut_unlock(&f->dev.lock);

@@ -330,7 +330,7 @@ static inline void queue_sent(struct ibp_qp *q, const struct ibv_send_wr *wr, ui
 	if (q->conn.req.deadline == UT_NEVER)
 		ibp_arm_later(q);
 	eng_ring_warm(&q->qp->sq, tail + ENG_RING_AHEAD);
-	eng_plain_fill(q->qp, w, wr);
+	eng_plain_fill(q->qp, w, wr, false);
 	UT_PROBE4(post_send, q->qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
 	ibp_req_number(q, w);
 	ibp_sent_local(q, opcode, wr->sg_list->length);
@@ -372,8 +372,8 @@ enum proto_posted ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, 
 	uint32_t ops = atomic_load_explicit(&qp->ready_ops, memory_order_relaxed);
 	struct ibp_qp *q = ibp_qp(qp);
 
-	if (!eng_wr_is_one_of(qp, wr, ops) || (wr->send_flags & IBV_SEND_FENCE))
-		return PROTO_NEEDS_ROUND;
+	if (!(ops >> wr->opcode & 1))
+		return PROTO_NEEDS_ROUND; /* by a round since the caller saw it */
 	if (wr->opcode == IBV_WR_RDMA_WRITE)
 		return ibp_direct_now(q, wr, how) ? PROTO_EXECUTED : PROTO_NEEDS_ROUND;
 	return how & PROTO_POST_SEND ? send_now(q, wr, how & PROTO_POST_BATCH) : PROTO_NEEDS_ROUND;
