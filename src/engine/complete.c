@@ -29,13 +29,8 @@ void eng_count_failed(struct eng_dev *dev, enum ibv_wc_status status, bool send)
 void eng_complete_apart(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, uint32_t bytes, uint8_t opcode, uint8_t flags,
 			uint32_t imm, bool solicited, enum eng_verdict overrun)
 {
-	const struct eng_cqe e = {
-		.wr_id = wr_id, .qpn = qp->qpn, .byte_len = bytes, .imm = imm, .opcode = opcode, .wc_flags = flags,
-		.solicited = solicited, .qp = qp,
-	};
-
-	UT_PROBE5(complete, e.qpn, e.wr_id, e.status, e.opcode, e.byte_len);
-	if (__builtin_expect(!eng_cq_enter(cq, &e), 0))
+	UT_PROBE5(complete, qp->qpn, wr_id, IBV_WC_SUCCESS, opcode, bytes);
+	if (__builtin_expect(!eng_cq_enter_usual(cq, qp, wr_id, bytes, opcode, flags, imm, solicited), 0))
 		eng_complete_overrun(qp, overrun);
 }
 

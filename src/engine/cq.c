@@ -5,6 +5,7 @@
 #include "engine/complete.h"
 #include "engine/dev.h"
 #include "engine/event.h"
+#include "engine/qp.h"
 #include "engine/refuse.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -168,26 +169,57 @@ void eng_cq_overrun(struct eng_cq *cq)
 	ut_unlock(&cq->lock);
 }
 
+/* Takes the lock. Returns the slot of the next completion, or NULL: the queue overruns. */
+static inline struct eng_cqe *enter(struct eng_cq *cq) UT_ACQUIRE(cq->lock);
+static inline struct eng_cqe *enter(struct eng_cq *cq)
+{
+	ut_lock(&cq->lock);
+	if (__builtin_expect(!cq->overrun && cq->tail - cq->head < cq->size, 1))
+		return &cq->ring[cq->tail++ & (cq->cap - 1)];
+	if (!cq->overrun)
+		overrun(cq);
+	return NULL;
+}
+
+/* The completion in the slot can be polled. */
+static inline bool entered(struct eng_cq *cq, struct eng_cqe *slot) UT_RELEASE(cq->lock);
+static inline bool entered(struct eng_cq *cq, struct eng_cqe *slot)
+{
+	if (__builtin_expect(slot != NULL, 1)) {
+		if (__builtin_expect(cq->timestamps, 0))
+			stamp(slot);
+		/* Before the event: a woken thread reads it at once, without the lock. */
+		if (!atomic_load_explicit(&cq->some, memory_order_relaxed))
+			atomic_store_explicit(&cq->some, true, memory_order_release);
+		if (__builtin_expect(cq->arm != ENG_CQ_IDLE, 0))
+			wake(cq, slot);
+	}
+	ut_unlock(&cq->lock);
+	return slot;
+}
+
 /* Apart, so that a completion that a polling thread takes straight saves no registers for it. */
 __attribute__((noinline)) bool eng_cq_enter(struct eng_cq *cq, const struct eng_cqe *e)
 {
-	bool full;
+	struct eng_cqe *slot = enter(cq);
 
-	ut_lock(&cq->lock);
-	full = cq->overrun || cq->tail - cq->head >= cq->size;
-	if (!full) {
-		struct eng_cqe *slot = &cq->ring[cq->tail++ & (cq->cap - 1)];
-
+	if (slot)
 		*slot = *e;
-		if (cq->timestamps)
-			stamp(slot);
-		note_some(cq); /* before the event: a woken thread reads it at once, without the lock */
-		wake(cq, e);
-	} else if (!cq->overrun) {
-		overrun(cq);
-	}
-	ut_unlock(&cq->lock);
-	return !full;
+	return entered(cq, slot);
+}
+
+/* Its members go to the slot from registers: a copy of one that was made by narrow stores waits for these. */
+__attribute__((noinline)) bool eng_cq_enter_usual(struct eng_cq *cq, struct eng_qp *qp, uint64_t wr_id, uint32_t bytes, uint8_t opcode,
+						  uint8_t flags, uint32_t imm, bool solicited)
+{
+	struct eng_cqe *slot = enter(cq);
+
+	if (slot)
+		*slot = (struct eng_cqe){
+			.wr_id = wr_id, .qpn = qp->qpn, .byte_len = bytes, .imm = imm, .opcode = opcode, .wc_flags = flags,
+			.solicited = solicited, .qp = qp,
+		};
+	return entered(cq, slot);
 }
 
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
@@ -261,7 +293,7 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	return 0;
 }
 
-/* The queue has completions, or a channel, or the caller wants none. */
+/* The queue has a channel, or the caller wants none. */
 static __attribute__((noinline)) int poll_any(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = drain(cq, n, wc);
@@ -278,8 +310,16 @@ int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct eng_poller p;
 
-	if (__builtin_expect(atomic_load_explicit(&cq->some, memory_order_acquire) || cq->chan || n <= 0, 0))
+	if (__builtin_expect(cq->chan || n <= 0, 0))
 		return poll_any(cq, n, wc);
+	if (atomic_load_explicit(&cq->some, memory_order_acquire)) {
+		int got = drain_some(cq, n, wc);
+
+		if (got) {
+			was_served(cq->dev);
+			return got;
+		}
+	}
 	p = (struct eng_poller){ .cq = cq, .wc = wc, .room = n };
 	eng_dev_poll(cq->dev, cq, &p);
 	/* From here on by p, which is in memory anyway: so no register is saved for an empty poll. */

@@ -125,6 +125,9 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret);
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e);
 /* The same for one that no polling thread takes straight, whose probe has fired. */
 bool eng_cq_enter(struct eng_cq *cq, const struct eng_cqe *e);
+/* The same for a success that says no more than these. */
+bool eng_cq_enter_usual(struct eng_cq *cq, struct eng_qp *qp, uint64_t wr_id, uint32_t bytes, uint8_t opcode, uint8_t flags, uint32_t imm,
+			bool solicited);
 /* Lets the queue overrun now, whatever it holds: what a user's test asks for. Called with dev->lock held. */
 void eng_cq_overrun(struct eng_cq *cq);
 /* Returns how many completions wait to be polled. */
