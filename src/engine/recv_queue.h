@@ -26,7 +26,7 @@ static inline int eng_recv_put(struct eng_ring *r, uint32_t max_sge, const struc
 
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge)
 		return -EINVAL;
-	if (eng_ring_used(r) >= r->max)
+	if (tail - atomic_load_explicit(&r->head, memory_order_acquire) >= r->max)
 		return -ENOMEM;
 	w = eng_ring_at(r, tail);
 	w->wr_id = wr->wr_id;

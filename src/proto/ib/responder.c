@@ -445,15 +445,14 @@ static void duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 /* --- answers --- */
 
-bool ibp_resp_has_work(const struct ibp_qp *q)
+bool ibp_resp_has_answers(const struct ibp_qp *q)
 {
-	const struct ibp_resp *r = &q->conn.resp;
-	uint32_t depth = r->res_used ? q->qp->attr.max_dest_rd_atomic : 0;
+	uint32_t depth = q->qp->attr.max_dest_rd_atomic;
 
 	for (uint32_t i = 0; i < depth && i < IBP_RD_ATOMIC; i++)
-		if (r->res[i].pending)
+		if (q->conn.resp.res[i].pending)
 			return true;
-	return r->nak || r->rnr_due || r->seq_due;
+	return false;
 }
 
 static struct wire_ib_packet answer(const struct ibp_qp *q, uint8_t low, uint32_t psn)

@@ -69,8 +69,16 @@ void ibp_resp_missed(struct ibp_qp *q);
 bool ibp_resp_send(struct ibp_qp *q, const struct wire_ib_packet *p);
 /* Sends at most `budget` answers that are due, other than acknowledgements. */
 void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
-/* Returns true if such answers are due. */
-bool ibp_resp_has_work(const struct ibp_qp *q);
+/* Returns true if answers to Reads and atomics are due. */
+bool ibp_resp_has_answers(const struct ibp_qp *q);
+/* Returns true if answers other than acknowledgements are due. */
+static inline bool ibp_resp_has_work(const struct ibp_qp *q)
+{
+	const struct ibp_resp *r = &q->conn.resp;
+
+	return r->nak || r->rnr_due || r->seq_due || (r->res_used && ibp_resp_has_answers(q));
+}
+
 /* Sends the acknowledgement that is due, if answers before it have left. */
 void ibp_resp_ack(struct ibp_qp *q);
 /* The same for a connection without anything unusual, in front of a request that follows at once (frame_wire.h). Returns
