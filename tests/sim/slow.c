@@ -5,7 +5,6 @@
  */
 #include "engine/pending.h"
 #include "engine/qp_state.h"
-#include "host/shm/ring.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/post.h"
 #include "proto/ib/requester.h"
@@ -140,79 +139,6 @@ static void local_post_now(void)
 	ut_unlock(&a.h->dev.lock);
 	settle();
 	settle();
-	close_pair();
-}
-
-/* a polls without a round, and finds none of its rings read. */
-static int poll_fast(struct ibp_port *port)
-{
-	bool whole;
-
-	port->inlets = (struct shm_inlets){ .epoch = port->chan->epoch };
-	port->chan->held = false;
-	port->chan->warm = SHM_CHAN_WARM;
-	return ibp_fast_poll(&a.h->dev, &whole);
-}
-
-/* What b says in its ring: so many lines that end where the newest request does. */
-static void say_executed(struct ibp_qp *q, uint32_t lines)
-{
-	uint32_t end = shm_lines(q->conn.req.ring_end);
-
-	((struct shm_consumer *)(uintptr_t)q->conn.lane.ring->consumer)->executed = (uint64_t)(end - lines) << 32 | end;
-}
-
-/* A Send completes as soon as the peer says that it was executed, before an acknowledgement comes; with any bit it waits for that. */
-static void local_executed(void)
-{
-	struct ibv_sge sge;
-	struct ibv_send_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
-	struct ibp_port *port;
-	struct ibp_qp *q;
-
-	open_pair(true);
-	q = ibp_qp(a.qp);
-	port = q->port;
-	sge = (struct ibv_sge){ (uintptr_t)a.mem, LEN, a.mr->key };
-	post_unsent(1);
-	ut_lock(&a.h->dev.lock);
-	CHECK(sim_post_fast(a.qp, false));
-	ut_unlock(&a.h->dev.lock);
-	settle();
-	for (int i = 0; i < 4; i++)
-		CHECK(sim_post_recv(&b, 1, b.mem, LEN) == 0);
-	ut_lock(&a.h->dev.lock);
-	make_ready(q);
-	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && port->awaited == q);
-	CHECK(poll_fast(port) == 0 && eng_cq_waiting(a.scq) == 0);
-	say_executed(q, 0);
-	CHECK(poll_fast(port) == 0 && eng_cq_waiting(a.scq) == 0 && port->awaited == q);
-	say_executed(q, 2);
-	for (int i = 0; i < REQ_BITS; i++) {
-		port->awaited = q;
-		q->conn.req.slow = 1u << i;
-		CHECK_MSG(poll_fast(port) == 0 && eng_cq_waiting(a.scq) == 0 && !port->awaited, "bit %d", i);
-	}
-	q->conn.req.slow = 0;
-	port->awaited = q;
-	CHECK(poll_fast(port) == 1 && eng_cq_waiting(a.scq) == 1 && !port->awaited && q->conn.req.psn_una == q->conn.req.psn_next);
-	CHECK(poll_fast(port) == 0 && eng_cq_waiting(a.scq) == 1);
-	/* Not one without a completion, and not one of two that are on their way. */
-	wr.send_flags = 0;
-	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && !port->awaited);
-	wr.send_flags = IBV_SEND_SIGNALED;
-	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && !port->awaited);
-	ut_unlock(&a.h->dev.lock);
-	settle();
-	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
-	sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
-	sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
-	/* A queue pair that ends is not awaited any more. */
-	ut_lock(&a.h->dev.lock);
-	make_ready(q);
-	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && port->awaited == q);
-	ut_unlock(&a.h->dev.lock);
-	CHECK(eng_qp_end(&a.h->dev, a.qp->qpn) == 0 && !port->awaited);
 	close_pair();
 }
 
@@ -527,7 +453,6 @@ static void states(void)
 static const struct test_case cases[] = {
 	{ "-", "posting through the ring", local_post },
 	{ "-", "posting straight from the work request", local_post_now },
-	{ "-", "completing what the peer has executed", local_executed },
 	{ "-", "receiving in the round of a poll", round_of_a_poll },
 	{ "-", "sending on the wire", wire_post },
 	{ "-", "receiving from the ring", local_receive },

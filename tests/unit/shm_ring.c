@@ -371,52 +371,6 @@ static void next_liars(void)
 	}
 }
 
-/* Takes the oldest message and gives its room back. */
-static void take_one(struct pair *p, bool executed)
-{
-	uint32_t n;
-
-	CHECK(shm_waiting(&p->rx) && (shm_take_next(&p->rx, &n) || shm_take_odd(&p->rx, &n)));
-	if (executed)
-		shm_release_executed(&p->rx);
-	else
-		shm_release(&p->rx);
-}
-
-/* The reader names the messages that it has executed as they came, and no others: what a round took between them begins anew. */
-static void executed(void)
-{
-	struct pair p = { 0 };
-	uint64_t end[5];
-
-	pair_make(&p);
-	for (unsigned i = 0; i < 5; i++) {
-		put_message(&p, 40, false);
-		end[i] = p.tx.tail;
-	}
-	for (unsigned i = 0; i < 5; i++)
-		CHECK(!shm_is_executed(&p.tx, end[i]));
-	take_one(&p, true);
-	take_one(&p, true);
-	CHECK(!shm_is_executed(&p.tx, 0) && shm_is_executed(&p.tx, end[0]) && shm_is_executed(&p.tx, end[1]) &&
-	      !shm_is_executed(&p.tx, end[2]));
-	take_one(&p, false);
-	CHECK(!shm_is_executed(&p.tx, end[2]));
-	take_one(&p, true);
-	CHECK(!shm_is_executed(&p.tx, end[2]) && shm_is_executed(&p.tx, end[3]) && !shm_is_executed(&p.tx, end[4]));
-	take_one(&p, true);
-	for (unsigned i = 0; i < 3 * SHM_RING_BYTES / 1024; i++) {
-		uint64_t before = p.tx.tail;
-
-		put_message(&p, 1000, false);
-		CHECK(!shm_is_executed(&p.tx, p.tx.tail));
-		take_one(&p, true);
-		CHECK(shm_is_executed(&p.tx, p.tx.tail) && shm_is_executed(&p.tx, before) && !shm_is_executed(&p.tx, p.tx.tail + SHM_LINE));
-	}
-	CHECK(!shm_is_executed(&p.tx, end[4])); /* longer ago than the ring is long */
-	pair_end(&p);
-}
-
 /* A record that is written but not published is not there; publishing shows all of them and wakes
  * a sleeping reader. */
 static void groups(void)
@@ -479,7 +433,6 @@ int main(int argc, char **argv)
 	next_ones();
 	next_at_the_end();
 	next_liars();
-	executed();
 	groups();
 	unsealed_is_refused();
 	stream(seed, RECORDS, 9000, false);

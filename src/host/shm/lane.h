@@ -58,10 +58,4 @@ static inline uint64_t shm_lane_commit(struct shm_channel *c, const struct shm_l
 	return t->tail;
 }
 
-/* Returns true if the peer is known to have executed the message that ends here. */
-static inline bool shm_lane_is_executed(const struct shm_channel *c, const struct shm_lane *l, uint64_t end)
-{
-	return shm_lane_leads(c, l) && shm_is_executed(l->ring, end);
-}
-
 #endif

@@ -71,9 +71,6 @@ struct shm_ring {
 struct shm_consumer {
 	uint32_t magic, layout;
 	_Alignas(SHM_LINE) _Atomic uint64_t head; /* bytes ever consumed */
-	/* Two positions in lines, the first one << 32: the messages between them were executed with success as they came, which
-	 * acknowledges each request among them to a sender that looks here (shm_is_executed). */
-	_Atomic uint64_t executed;
 	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* the receiver reads no more */
 };
 
@@ -133,7 +130,6 @@ struct shm_rx {
 	/* The tail as last seen. Until all of that is read the writer keeps its line, and stores tails
 	 * without having to fetch it back for each. */
 	uint64_t seen;
-	uint64_t executed_from; /* shm_release_executed() was called for all messages from here on */
 	bool held;     /* messages are, until shm_release() */
 	uint64_t inline_slot[SHM_INLINE_WORDS]; /* one that was taken by shm_take_inline() */
 };
@@ -311,31 +307,10 @@ static inline const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_byt
 	return (const uint8_t *)r->inline_slot;
 }
 
-/* Gives the room of messages back to their sender. */
 static inline void shm_release(struct shm_rx *r)
 {
 	r->held = false;
-	r->executed_from = r->head;
 	atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
-}
-
-/* The same of messages that were executed with success. */
-static inline void shm_release_executed(struct shm_rx *r)
-{
-	uint64_t from = r->head - r->executed_from > SHM_RING_BYTES ? r->head - SHM_RING_BYTES : r->executed_from;
-
-	r->held = false;
-	atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
-	atomic_store_explicit(&r->consumer->executed, (uint64_t)shm_lines(from) << 32 | shm_lines(r->head), memory_order_release);
-}
-
-/* Returns true if the reader says that it has executed the message that ends here. False says nothing. */
-static inline bool shm_is_executed(const struct shm_tx *t, uint64_t end)
-{
-	uint64_t v = atomic_load_explicit(&t->consumer->executed, memory_order_acquire);
-	uint32_t from = (uint32_t)(v >> 32), to = (uint32_t)v;
-
-	return shm_lines(end) - from - 1 < to - from;
 }
 
 static inline bool shm_waiting(struct shm_rx *r)

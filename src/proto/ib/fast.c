@@ -4,7 +4,6 @@
 #include "engine/complete.h"
 #include "engine/ring.h"
 #include "host/shm/inlet.h"
-#include "host/shm/lane.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/put.h"
@@ -459,24 +458,6 @@ static __attribute__((noinline)) int take_rings(struct ibp_port *port, unsigned 
 	return n ? n : -EAGAIN;
 }
 
-/* The peer says in the ring that it has executed the awaited request, some time before its acknowledgement comes, which answers of programs
- * carry. Returns how many requests that completes. */
-static __attribute__((noinline)) int end_awaited(struct ibp_port *port)
-{
-	struct ibp_qp *q = port->awaited;
-	const struct ibp_req *r = &q->conn.req;
-
-	port->awaited = NULL;
-	return r->psn_una != r->psn_next && acknowledged(q, psn_add(r->psn_next, IBP_PSN_MASK));
-}
-
-static inline bool is_awaited_executed(const struct ibp_port *port)
-{
-	const struct ibp_qp *q = port->awaited;
-
-	return q && shm_lane_is_executed(port->chan, &q->conn.lane, q->conn.req.ring_end);
-}
-
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
 {
 	struct ibp_port *port = dev->proto_port;
@@ -495,7 +476,7 @@ int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
 	shm_inlets_end(chan, 0);
 	/* A control call may have left work for a queue pair. */
 	*ret_whole = ibp_port_is_busy(port);
-	return __builtin_expect(is_awaited_executed(port), 0) ? end_awaited(port) : 0;
+	return 0;
 }
 
 void ibp_fast_finish(struct eng_dev *dev, uint64_t now)
