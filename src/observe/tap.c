@@ -286,17 +286,17 @@ static inline uint32_t flow_sent(struct obs_tap *t, const struct ut_flow *f)
 	return t->sent_flow;
 }
 
-static inline uint32_t flow_received(struct obs_tap *t, const struct shm_message *m)
+static inline uint32_t flow_received(struct obs_tap *t, const uint8_t src[16], const uint8_t dst[16])
 {
 	struct obs_flow n = { .sport = 0 };
 
-	if (t->received_flow != OBS_FLOW_APART && !memcmp(t->received, m->src, 16) && !memcmp(t->received + 16, m->dst, 16))
+	if (t->received_flow != OBS_FLOW_APART && !memcmp(t->received, src, 16) && !memcmp(t->received + 16, dst, 16))
 		return t->received_flow;
-	memcpy(n.src, m->src, 16);
-	memcpy(n.dst, m->dst, 16);
+	memcpy(n.src, src, 16);
+	memcpy(n.dst, dst, 16);
 	put_gids(t, &n);
-	memcpy(t->received, m->src, 16);
-	memcpy(t->received + 16, m->dst, 16);
+	memcpy(t->received, src, 16);
+	memcpy(t->received + 16, dst, 16);
 	t->received_flow = find_flow(t, &n);
 	return t->received_flow;
 }
@@ -344,16 +344,16 @@ static void tap_watch(struct shm_channel *c, const struct ut_flow *f, const uint
 	put_sent(t, obs_ring_now(&t->ring), f, (const uint64_t *)(const void *)header, data, bytes);
 }
 
-static inline void put_received(struct obs_tap *t, uint64_t time, const struct shm_message *m)
+/* bytes: behind the header. */
+static inline void put_received(struct obs_tap *t, uint64_t time, const uint8_t src[16], const uint8_t dst[16], const uint8_t *at,
+				uint32_t bytes)
 {
 	uint64_t header[OBS_HEADER / 8];
 
-	if (m->len < OBS_HEADER)
-		return;
 	/* The peer process may still write. */
-	copy_header(header, m->data);
+	copy_header(header, at);
 	if (is_packet(header))
-		put_message(t, time, false, flow_received(t, m), header, m->data + OBS_HEADER, m->len - OBS_HEADER);
+		put_message(t, time, false, flow_received(t, src, dst), header, at + OBS_HEADER, bytes);
 }
 
 static int tap_poll(struct shm_channel *c, struct shm_message *v, int max)
@@ -366,7 +366,8 @@ static int tap_poll(struct shm_channel *c, struct shm_message *v, int max)
 		return n;
 	time = obs_ring_now(&t->ring);
 	for (int i = 0; i < n; i++)
-		put_received(t, time, &v[i]);
+		if (v[i].len >= OBS_HEADER)
+			put_received(t, time, v[i].src, v[i].dst, v[i].data, v[i].len - OBS_HEADER);
 	return n;
 }
 
@@ -384,9 +385,8 @@ static bool tap_inlets(struct shm_channel *c, struct shm_inlets *ret)
 static void tap_hear(struct shm_channel *c, const struct shm_inlet *in, const uint8_t *header, uint32_t bytes)
 {
 	struct obs_tap *t = tap_of_channel(c);
-	const struct shm_message m = shm_inlet_message(in, header, bytes);
 
-	put_received(t, obs_ring_now(&t->ring), &m);
+	put_received(t, obs_ring_now(&t->ring), in->src, in->dst, header, bytes);
 }
 
 void obs_tap_channel(struct obs_tap *t, struct shm_channel *c)
