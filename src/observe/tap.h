@@ -44,6 +44,10 @@ struct obs_tap {
 	uint8_t received[32]; /* source and destination */
 	uint32_t sent_flow, received_flow;
 	struct obs_flow apart;
+
+	/* The time of the message that was watched last, and of those of a ring up to a tail. */
+	uint64_t sent_at, heard_at, heard_seen;
+	const struct shm_rx *heard;
 };
 
 /* Makes the observer and its ring. Returns the ring's descriptor, to be passed and closed, or -errno. */

@@ -545,7 +545,7 @@ void shm_channel_default_hear(struct shm_channel *c, const struct shm_inlet *in,
 }
 
 void shm_channel_default_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data,
-			       uint32_t bytes)
+			       uint32_t bytes, bool follows)
 {
 }
 

@@ -122,8 +122,10 @@ struct shm_channel_ops {
 	/* Finds the ring of that process, for messages that are written straight into it (lane.h). Returns false if there is
 	 * none now: reserve() and commit() are the way. */
 	bool (*lane)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_lane *ret);
-	/* A message of this header and so many bytes is written to a watched lane, and about to leave. */
-	void (*watch)(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data, uint32_t bytes);
+	/* A message of this header and so many bytes is written to a watched lane, and about to leave; follows: together with the one
+	 * before it. */
+	void (*watch)(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data, uint32_t bytes,
+		      bool follows);
 	/* A message in this ring is visible, and the reader of the ring sleeps: wakes it. */
 	void (*wake)(struct shm_channel *c, struct shm_tx *ring);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
@@ -228,7 +230,7 @@ bool shm_channel_default_lane(struct shm_channel *c, const struct ut_flow *f, ui
 bool shm_channel_default_inlets(struct shm_channel *c, struct shm_inlets *ret);
 void shm_channel_default_hear(struct shm_channel *c, const struct shm_inlet *in, const uint8_t *header, uint32_t bytes);
 void shm_channel_default_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data,
-			       uint32_t bytes);
+			       uint32_t bytes, bool follows);
 void shm_channel_default_wake(struct shm_channel *c, struct shm_tx *ring);
 const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
 							  const struct ut_flow *f, uint32_t qpn,

@@ -38,6 +38,12 @@ static inline struct shm_record *shm_lane_reserve(const struct shm_lane *l, uint
 	return shm_reserve(l->ring, bytes, ret_skip, &why);
 }
 
+/* Returns true if the next message becomes visible together with the one before it. */
+static inline bool shm_lane_follows(const struct shm_lane *l)
+{
+	return l->ring->published != l->ring->tail;
+}
+
 /* The message leaves; more: others follow at once, and it is visible to the reader from the next flush() on. Returns its end
  * in the ring, for consumed(). */
 static inline uint64_t shm_lane_commit(struct shm_channel *c, const struct shm_lane *l, struct shm_record *at, uint32_t bytes,

@@ -359,7 +359,8 @@ static inline enum proto_posted send_now(struct ibp_qp *q, const struct ibv_send
 		return PROTO_NEEDS_ROUND;
 	put_plain(q, at, wr, opcode, acks, from, len);
 	if (__builtin_expect(watched, 0))
-		chan->ops->watch(chan, &q->conn.path.chan, at->header, (const uint8_t *)(at + 1), len);
+		chan->ops->watch(chan, &q->conn.path.chan, at->header, (const uint8_t *)(at + 1), len,
+				 shm_lane_follows(&q->conn.lane));
 	q->conn.req.ring_end = shm_lane_commit(chan, &q->conn.lane, at, len, skip, wait_for_more(&q->port->shm, more));
 	if (acks)
 		ibp_resp_acked(q);

@@ -54,7 +54,8 @@ static inline bool put_by_lane(struct ibp_qp *q, struct ibp_leaving *m, bool wat
 	if (m->bytes)
 		memcpy(at + 1, m->data, m->bytes);
 	if (watched)
-		chan->ops->watch(chan, &q->conn.path.chan, at->header, (const uint8_t *)(at + 1), m->bytes);
+		chan->ops->watch(chan, &q->conn.path.chan, at->header, (const uint8_t *)(at + 1), m->bytes,
+				 shm_lane_follows(&q->conn.lane));
 	m->end = shm_lane_commit(chan, &q->conn.lane, at, m->bytes, skip, m->more);
 	return true;
 }
