@@ -286,7 +286,7 @@ uint64_t iwp_tx_taken(const struct iwp_qp *q)
 
 static void control(uint8_t *h, unsigned opcode, bool tagged, bool last)
 {
-	h[2] = h[3] = 0;
+	wire_put32(h, 0); /* the whole word, which the next lines read */
 	wire_set_DDPTagged_tagged(h, tagged);
 	wire_set_DDPTagged_last(h, last);
 	wire_set_DDPTagged_dv(h, 1);
