@@ -293,7 +293,7 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	return 0;
 }
 
-/* The queue has a channel, or the caller wants none. */
+/* The queue has completions, or a channel, or the caller wants none. */
 static __attribute__((noinline)) int poll_any(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = drain(cq, n, wc);
@@ -310,16 +310,8 @@ int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct eng_poller p;
 
-	if (__builtin_expect(cq->chan || n <= 0, 0))
+	if (__builtin_expect(atomic_load_explicit(&cq->some, memory_order_acquire) || cq->chan || n <= 0, 0))
 		return poll_any(cq, n, wc);
-	if (atomic_load_explicit(&cq->some, memory_order_acquire)) {
-		int got = drain_some(cq, n, wc);
-
-		if (got) {
-			was_served(cq->dev);
-			return got;
-		}
-	}
 	p = (struct eng_poller){ .cq = cq, .wc = wc, .room = n };
 	eng_dev_poll(cq->dev, cq, &p);
 	/* From here on by p, which is in memory anyway: so no register is saved for an empty poll. */

@@ -440,7 +440,7 @@ static void record(void)
 	if (!(how & 8) || h.bytes > SHM_INLINE_DATA)
 		return;
 	atomic_store(&x.ring->newest, (uint32_t)(x.tail / SHM_LINE));
-	atomic_store(&x.ring->newest_bytes, how & 16 ? in32(&in) : h.bytes);
+	atomic_store(&x.ring->extra, how & 16 ? in32(&in) : h.bytes);
 	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++)
 		atomic_store(&x.ring->inline_slot[i], i);
 }
@@ -456,7 +456,7 @@ static void ring_words(void)
 	if (how & 2)
 		atomic_store(&x.ring->newest, (uint32_t)position(x.tail) / SHM_LINE);
 	if (how & 4)
-		atomic_store(&x.ring->newest_bytes, in32(&in));
+		atomic_store(&x.ring->extra, in32(&in));
 	if (how & 8) {
 		uint32_t at = in32(&in) % (SHM_RING_BYTES - 64);
 

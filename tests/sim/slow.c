@@ -5,6 +5,7 @@
  */
 #include "engine/pending.h"
 #include "engine/qp_state.h"
+#include "host/shm/ring.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/post.h"
 #include "proto/ib/requester.h"
@@ -139,6 +140,78 @@ static void local_post_now(void)
 	ut_unlock(&a.h->dev.lock);
 	settle();
 	settle();
+	close_pair();
+}
+
+/* a polls without a round, and finds nothing in its rings; b says that it has executed so many lines that end where a's newest request does. */
+static int poll_fast(struct ibp_qp *q, uint32_t lines)
+{
+	struct ibp_port *port = q->port;
+	static struct shm_ring back;
+	static struct shm_rx rx;
+	uint32_t end = shm_lines(q->conn.req.ring_end);
+	bool whole;
+
+	back.extra = (end & SHM_EXECUTED_MASK) << SHM_EXECUTED_END | lines << SHM_EXECUTED_COUNT;
+	rx = (struct shm_rx){ .ring = &back };
+	q->conn.path.from = &rx;
+	q->conn.path.from_epoch = port->chan->epoch;
+	port->inlets = (struct shm_inlets){ .epoch = port->chan->epoch, .n = 1, .v[0] = { .ring = &rx, .from = &rx } };
+	port->chan->held = false;
+	port->chan->warm = SHM_CHAN_WARM;
+	return ibp_fast_poll(&a.h->dev, &whole);
+}
+
+/* A Send completes as soon as the peer says that it was executed, before an acknowledgement comes; with any bit it waits for that. */
+static void local_executed(void)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibp_port *port;
+	struct ibp_qp *q;
+
+	open_pair(true);
+	q = ibp_qp(a.qp);
+	port = q->port;
+	sge = (struct ibv_sge){ (uintptr_t)a.mem, LEN, a.mr->key };
+	post_unsent(1);
+	ut_lock(&a.h->dev.lock);
+	CHECK(sim_post_fast(a.qp, false));
+	ut_unlock(&a.h->dev.lock);
+	settle();
+	for (int i = 0; i < 4; i++)
+		CHECK(sim_post_recv(&b, 1, b.mem, LEN) == 0);
+	ut_lock(&a.h->dev.lock);
+	make_ready(q);
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && port->awaited == q);
+	CHECK(poll_fast(q, 0) == 0 && eng_cq_waiting(a.scq) == 0 && port->awaited == q);
+	for (int i = 0; i < REQ_BITS; i++) {
+		port->awaited = q;
+		q->conn.req.slow = 1u << i;
+		CHECK_MSG(poll_fast(q, 2) == 0 && eng_cq_waiting(a.scq) == 0 && !port->awaited, "bit %d", i);
+	}
+	q->conn.req.slow = 0;
+	port->awaited = q;
+	CHECK(poll_fast(q, 2) == 1 && eng_cq_waiting(a.scq) == 1 && !port->awaited && q->conn.req.psn_una == q->conn.req.psn_next);
+	CHECK(poll_fast(q, 2) == 0 && eng_cq_waiting(a.scq) == 1);
+	/* Not one without a completion, and not one of two that are on their way. */
+	wr.send_flags = 0;
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && !port->awaited);
+	wr.send_flags = IBV_SEND_SIGNALED;
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && !port->awaited);
+	port->inlets = (struct shm_inlets){ 0 };
+	q->conn.path.from = NULL;
+	ut_unlock(&a.h->dev.lock);
+	settle();
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
+	sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
+	/* A queue pair that ends is not awaited any more. */
+	ut_lock(&a.h->dev.lock);
+	make_ready(q);
+	CHECK(ibp_post_now(a.qp, &wr, PROTO_POST_SEND) == PROTO_SENT && port->awaited == q);
+	ut_unlock(&a.h->dev.lock);
+	CHECK(eng_qp_end(&a.h->dev, a.qp->qpn) == 0 && !port->awaited);
 	close_pair();
 }
 
@@ -453,6 +526,7 @@ static void states(void)
 static const struct test_case cases[] = {
 	{ "-", "posting through the ring", local_post },
 	{ "-", "posting straight from the work request", local_post_now },
+	{ "-", "completing what the peer has executed", local_executed },
 	{ "-", "receiving in the round of a poll", round_of_a_poll },
 	{ "-", "sending on the wire", wire_post },
 	{ "-", "receiving from the ring", local_receive },

@@ -289,7 +289,7 @@ static void inline_slots(void)
 		CHECK(!shm_waiting(&p.rx) && shm_taken(&p.tx) == p.tx.tail);
 	}
 	put_message(&p, 8, false);
-	p.ring->newest_bytes = SHM_INLINE_DATA + 1; /* a liar */
+	p.ring->extra = SHM_INLINE_DATA + 1; /* a liar */
 	CHECK(!shm_take_inline(&p.rx, &n));
 	pair_end(&p);
 }
@@ -371,6 +371,58 @@ static void next_liars(void)
 	}
 }
 
+/* Takes the oldest message, gives its room back, and says in the other ring what was executed. */
+static void take_one(struct pair *p, struct pair *back, bool executed)
+{
+	uint32_t n;
+
+	CHECK(shm_waiting(&p->rx) && (shm_take_next(&p->rx, &n) || shm_take_odd(&p->rx, &n)));
+	if (executed)
+		shm_release_executed(&p->rx);
+	else
+		shm_release(&p->rx);
+	shm_say_executed(&back->tx, &p->rx);
+}
+
+/* The ring back names the messages that were executed as they came, and no others: what a round took between them begins anew. It leaves the
+ * inline slot as it is. */
+static void executed(void)
+{
+	struct pair p = { 0 }, back = { 0 };
+	uint64_t end[5], before = 0;
+	uint32_t n;
+
+	pair_make(&p);
+	pair_make(&back);
+	for (unsigned i = 0; i < 5; i++) {
+		put_message(&p, 40, false);
+		end[i] = p.tx.tail;
+	}
+	put_message(&back, 8, false);
+	for (unsigned i = 0; i < 5; i++)
+		CHECK(!shm_is_executed(&back.rx, end[i]));
+	take_one(&p, &back, true);
+	take_one(&p, &back, true);
+	CHECK(!shm_is_executed(&back.rx, 0) && shm_is_executed(&back.rx, end[0]) && shm_is_executed(&back.rx, end[1]) &&
+	      !shm_is_executed(&back.rx, end[2]));
+	CHECK(shm_take_inline(&back.rx, &n) && n == 8);
+	take_one(&p, &back, false);
+	CHECK(!shm_is_executed(&back.rx, end[1]) && !shm_is_executed(&back.rx, end[2]));
+	take_one(&p, &back, true);
+	CHECK(!shm_is_executed(&back.rx, end[2]) && shm_is_executed(&back.rx, end[3]) && !shm_is_executed(&back.rx, end[4]));
+	take_one(&p, &back, true);
+	for (unsigned i = 0; i < 100 * SHM_RING_BYTES / 1024; i++) {
+		put_message(&p, 1000, false);
+		CHECK(!shm_is_executed(&back.rx, p.tx.tail) && !shm_is_executed(&back.rx, p.tx.tail + SHM_LINE));
+		take_one(&p, &back, true);
+		CHECK(shm_is_executed(&back.rx, p.tx.tail) && (i < 1 || shm_is_executed(&back.rx, before)));
+		before = p.tx.tail;
+	}
+	CHECK(!shm_is_executed(&back.rx, p.tx.tail - (SHM_EXECUTED_LINES + 1) * SHM_LINE)); /* longer ago than the ring tells */
+	pair_end(&back);
+	pair_end(&p);
+}
+
 /* A record that is written but not published is not there; publishing shows all of them and wakes
  * a sleeping reader. */
 static void groups(void)
@@ -433,6 +485,7 @@ int main(int argc, char **argv)
 	next_ones();
 	next_at_the_end();
 	next_liars();
+	executed();
 	groups();
 	unsealed_is_refused();
 	stream(seed, RECORDS, 9000, false);

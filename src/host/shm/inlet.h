@@ -67,11 +67,11 @@ static inline struct shm_message shm_inlet_message(const struct shm_inlet *in, c
 	return m;
 }
 
-/* Gives the room of the messages that were taken back to their writer. */
+/* Gives the room of the messages that were taken, and executed with success, back to their writer. */
 static inline void shm_inlet_release(const struct shm_inlet *in)
 {
 	if (in->ring->held)
-		shm_release(in->ring);
+		shm_release_executed(in->ring);
 }
 
 /* The last message that was taken stays valid until c->ops->release(), and so do those before it. */

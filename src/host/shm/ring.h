@@ -52,6 +52,19 @@
 #define SHM_INLINE_DATA 8u /* bytes of a message behind its header */
 #define SHM_INLINE_WORDS ((SHM_HEADER_BYTES + SHM_INLINE_DATA) / 8)
 
+/*
+ * Of shm_ring.extra: the end of the messages that the sender of this ring has executed as they came, and with success, in lines, and
+ * how many lines of them there are, at most SHM_EXECUTED_LINES. That acknowledges each request among them some time before an answer carries
+ * the acknowledgement, to a peer that polls the tail for that answer: the line comes to it for the one as well as for the other.
+ */
+enum {
+	SHM_NEWEST_BYTES = 0xf,
+	SHM_EXECUTED_END = 4,         /* bit of the end's low bits */
+	SHM_EXECUTED_MASK = 0xfffff,  /* of these */
+	SHM_EXECUTED_COUNT = 24,      /* bit of the number */
+	SHM_EXECUTED_LINES = 0xff,
+};
+
 /* The sender's segment. */
 struct shm_ring {
 	uint32_t magic, layout, bytes; /* host/layout.h */
@@ -60,9 +73,10 @@ struct shm_ring {
 	 * In the tail's cache line, a second copy of the newest record if it is a small message, so
 	 * that a reader which has kept up fetches one line from the writer's cache and not two. `newest`
 	 * has the low bits of the tail, in lines, that the copy belongs to or is being written for; the
-	 * words are valid if it is unchanged after they were read.
+	 * words are valid if it is unchanged after they were read. `extra` has the copy's bytes behind its header
+	 * (SHM_NEWEST_BYTES), and which messages of the ring in the other direction were executed last.
 	 */
-	_Atomic uint32_t newest, newest_bytes;
+	_Atomic uint32_t newest, extra;
 	_Atomic uint64_t inline_slot[SHM_INLINE_WORDS];
 	_Alignas(SHM_LINE) uint8_t data[];
 };
@@ -119,6 +133,7 @@ struct shm_tx {
 	uint64_t tail, head; /* head: as last seen */
 	uint64_t published;     /* the tail that the reader can see */
 	uint64_t full_since;     /* since when no record has found room; 0: the last one did */
+	uint32_t extra;          /* the ring's */
 	bool unnotified;         /* it can see more, and was not woken for that */
 	bool fenced_by_peer;     /* a receiver may execute this process's fences: ut_barrier_has_host() */
 };
@@ -130,6 +145,7 @@ struct shm_rx {
 	/* The tail as last seen. Until all of that is read the writer keeps its line, and stores tails
 	 * without having to fetch it back for each. */
 	uint64_t seen;
+	uint64_t executed_from; /* all messages from here on were executed as they came (shm_release_executed) */
 	bool held;     /* messages are, until shm_release() */
 	uint64_t inline_slot[SHM_INLINE_WORDS]; /* one that was taken by shm_take_inline() */
 };
@@ -244,14 +260,16 @@ static inline uint32_t shm_lines(uint64_t at)
 }
 
 /* A reader may read the words at this moment; it reads `newest` again after them. */
-static inline void shm_copy_inline(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
+static inline void shm_copy_inline(struct shm_tx *t, const struct shm_record *at)
 {
 	const uint8_t *from = at->header;
+	struct shm_ring *r = t->ring;
 	uint64_t v;
 
-	atomic_store_explicit(&r->newest, shm_lines(tail), memory_order_relaxed);
+	atomic_store_explicit(&r->newest, shm_lines(t->tail), memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&r->newest_bytes, at->bytes, memory_order_relaxed);
+	t->extra = (t->extra & ~(uint32_t)SHM_NEWEST_BYTES) | at->bytes;
+	atomic_store_explicit(&r->extra, t->extra, memory_order_relaxed);
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++) {
 		memcpy(&v, from + i * sizeof(v), sizeof(v));
@@ -263,7 +281,7 @@ static inline enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, u
 {
 	shm_finish(t, at, skip);
 	if (!at->seg && at->bytes <= SHM_INLINE_DATA)
-		shm_copy_inline(t->ring, at, t->tail);
+		shm_copy_inline(t, at);
 	return shm_publish(t);
 }
 
@@ -294,7 +312,7 @@ static inline const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_byt
 	tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
 	if (tail - r->head != SHM_LINE || atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != shm_lines(tail))
 		return NULL;
-	n = atomic_load_explicit(&r->ring->newest_bytes, memory_order_relaxed);
+	n = atomic_load_explicit(&r->ring->extra, memory_order_relaxed) & SHM_NEWEST_BYTES;
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++)
 		r->inline_slot[i] = atomic_load_explicit(&r->ring->inline_slot[i], memory_order_relaxed);
@@ -307,10 +325,37 @@ static inline const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_byt
 	return (const uint8_t *)r->inline_slot;
 }
 
+/* Gives the room of messages back to their sender. */
 static inline void shm_release(struct shm_rx *r)
 {
 	r->held = false;
+	r->executed_from = r->head;
 	atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
+}
+
+/* The same of messages that were executed with success. */
+static inline void shm_release_executed(struct shm_rx *r)
+{
+	r->held = false;
+	atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
+}
+
+/* Says in the ring back to the sender what shm_release_executed() has released. */
+static inline void shm_say_executed(struct shm_tx *back, const struct shm_rx *r)
+{
+	uint64_t lines = (r->head - r->executed_from) / SHM_LINE;
+
+	back->extra = (back->extra & SHM_NEWEST_BYTES) | (shm_lines(r->head) & SHM_EXECUTED_MASK) << SHM_EXECUTED_END |
+		     (uint32_t)(lines < SHM_EXECUTED_LINES ? lines : SHM_EXECUTED_LINES) << SHM_EXECUTED_COUNT;
+	atomic_store_explicit(&back->ring->extra, back->extra, memory_order_release);
+}
+
+/* Returns true if the peer says in its ring that it has executed the message of ours that ends here. False says nothing. */
+static inline bool shm_is_executed(const struct shm_rx *from_peer, uint64_t end)
+{
+	uint32_t note = atomic_load_explicit(&from_peer->ring->extra, memory_order_acquire);
+
+	return (((note >> SHM_EXECUTED_END) - shm_lines(end)) & SHM_EXECUTED_MASK) < note >> SHM_EXECUTED_COUNT;
 }
 
 static inline bool shm_waiting(struct shm_rx *r)

@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/ring.h"
 #include "host/shm/inlet.h"
+#include "host/shm/lane.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/put.h"
@@ -317,6 +318,7 @@ static inline bool take_small_send(struct ibp_qp *q, const struct ibp_header *n,
 	eng_recv_end(q->qp, q->recv.cq, wr_id, len, IBV_WC_RECV, imm ? IBV_WC_WITH_IMM : 0, imm ? n->imm : 0,
 		     n->flags & IBP_HEADER_SE);
 	executed(q, n);
+	q->port->received = q;
 	return true;
 }
 
@@ -333,6 +335,17 @@ static inline struct ibp_qp *receiver(struct ibp_port *port, const struct shm_in
 	q = ibp_qp(qp);
 	return (n->src_qpn & IBP_PSN_MASK) == qp->attr.dest_qp_num &&
 			       ibp_path_admits_inlet(&q->conn.path, in, port->chan->epoch) ? q : NULL;
+}
+
+/* Returns the inlet by which the queue pair's messages come, or NULL: none has yet. */
+static inline const struct shm_inlet *inlet_of(const struct ibp_port *port, const struct ibp_qp *q)
+{
+	if (q->conn.path.from_epoch != port->chan->epoch)
+		return NULL;
+	for (unsigned i = 0; i < port->inlets.n; i++)
+		if (port->inlets.v[i].from == q->conn.path.from)
+			return &port->inlets.v[i];
+	return NULL;
 }
 
 static inline void taken(struct ibp_port *port, struct ibp_qp *q, uint32_t bytes, uint8_t opcode)
@@ -442,20 +455,51 @@ static inline bool take_all(struct ibp_port *port, const struct shm_inlet *in, i
 	return *n < IBP_FAST_MESSAGES;
 }
 
+/* A Send that comes by itself may be one whose sender waits for the end of it before it looks for the answer. */
+static inline void say_executed(const struct ibp_port *port, const struct shm_inlet *in)
+{
+	const struct ibp_qp *q = port->received;
+
+	if (shm_lane_leads(port->chan, &q->conn.lane))
+		shm_say_executed(q->conn.lane.ring, in->ring);
+}
+
 /* The rings from this one on. */
 static __attribute__((noinline)) int take_rings(struct ibp_port *port, unsigned i, bool *ret_whole)
 {
+	const struct shm_inlet *first = &port->inlets.v[i];
 	int n = 0;
 
 	eng_dev_held(port->dev);
+	port->received = NULL;
 	do
 		if (!take_all(port, &port->inlets.v[i], &n))
 			break;
 	while ((i = shm_inlets_next(&port->inlets, i + 1)) < port->inlets.n);
+	if (n == 1 && port->received)
+		say_executed(port, first);
 	port->dev->counters[ENG_C_rx_pkts] += (uint64_t)(n - port->n_left);
 	shm_inlets_end(port->chan, n);
 	*ret_whole = port->n_left || ibp_port_is_busy(port);
 	return n ? n : -EAGAIN;
+}
+
+/* The peer has executed the awaited request. Returns how many requests that completes. */
+static __attribute__((noinline)) int end_awaited(struct ibp_port *port)
+{
+	struct ibp_qp *q = port->awaited;
+	const struct ibp_req *r = &q->conn.req;
+
+	port->awaited = NULL;
+	return r->psn_una != r->psn_next && acknowledged(q, psn_add(r->psn_next, IBP_PSN_MASK));
+}
+
+static inline bool is_awaited_executed(const struct ibp_port *port)
+{
+	const struct ibp_qp *q = port->awaited;
+	const struct shm_inlet *in = q ? inlet_of(port, q) : NULL;
+
+	return in && shm_lane_leads(port->chan, &q->conn.lane) && shm_is_executed(in->ring, q->conn.req.ring_end);
 }
 
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
@@ -476,7 +520,7 @@ int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
 	shm_inlets_end(chan, 0);
 	/* A control call may have left work for a queue pair. */
 	*ret_whole = ibp_port_is_busy(port);
-	return 0;
+	return __builtin_expect(is_awaited_executed(port), 0) ? end_awaited(port) : 0;
 }
 
 void ibp_fast_finish(struct eng_dev *dev, uint64_t now)

@@ -55,6 +55,10 @@ struct ibp_port {
 	struct shm_message messages[IBP_MESSAGES];
 	int n_left; /* 1: the fast path has counted a message and left it, since its rules need the time */
 	struct shm_inlets inlets;
+	/* A connection whose signaled Send, the only request on its way, has left by a lane, or NULL: polls look whether the peer has
+	 * executed it. */
+	struct ibp_qp *awaited;
+	struct ibp_qp *received; /* whose Send the present look at the rings has executed last */
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	uint32_t routes;    /* the link's, as last followed (route.h) */

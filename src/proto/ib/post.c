@@ -364,6 +364,7 @@ static inline enum proto_posted send_now(struct ibp_qp *q, const struct ibv_send
 	q->conn.req.ring_end = shm_lane_commit(chan, &q->conn.lane, at, len, skip, wait_for_more(&q->port->shm, more));
 	if (acks)
 		ibp_resp_acked(q);
+	q->port->awaited = wr->send_flags & IBV_SEND_SIGNALED && q->conn.req.psn_una == q->conn.req.psn_next ? q : NULL;
 	queue_sent(q, wr, tail, opcode);
 	return PROTO_SENT;
 }

@@ -141,6 +141,8 @@ static void acknowledge_and_stop(struct ibp_qp *q, enum ibv_qp_state from)
 {
 	bool leaving = q->port->link->leaving;
 
+	if (q->port->awaited == q)
+		q->port->awaited = NULL;
 	q->port->link->leaving = true;
 	if (q->conn.resp.ack_due && q->conn.path.valid)
 		ibp_resp_ack(q);
