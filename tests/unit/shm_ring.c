@@ -400,25 +400,26 @@ static void executed(void)
 	}
 	put_message(&back, 8, false);
 	for (unsigned i = 0; i < 5; i++)
-		CHECK(!shm_is_executed(&back.rx, end[i]));
+		CHECK(!shm_is_executed(&back.rx, 0, end[i]));
 	take_one(&p, &back, true);
 	take_one(&p, &back, true);
-	CHECK(!shm_is_executed(&back.rx, 0) && shm_is_executed(&back.rx, end[0]) && shm_is_executed(&back.rx, end[1]) &&
-	      !shm_is_executed(&back.rx, end[2]));
+	CHECK(!shm_is_executed(&back.rx, 0, 0) && shm_is_executed(&back.rx, 0, end[0]) && shm_is_executed(&back.rx, 0, end[1]) &&
+	      !shm_is_executed(&back.rx, 0, end[2]));
 	CHECK(shm_take_inline(&back.rx, &n) && n == 8);
 	take_one(&p, &back, false);
-	CHECK(!shm_is_executed(&back.rx, end[1]) && !shm_is_executed(&back.rx, end[2]));
+	CHECK(!shm_is_executed(&back.rx, 0, end[1]) && !shm_is_executed(&back.rx, 0, end[2]));
 	take_one(&p, &back, true);
-	CHECK(!shm_is_executed(&back.rx, end[2]) && shm_is_executed(&back.rx, end[3]) && !shm_is_executed(&back.rx, end[4]));
+	CHECK(!shm_is_executed(&back.rx, 0, end[2]) && shm_is_executed(&back.rx, 0, end[3]) && !shm_is_executed(&back.rx, 0, end[4]));
+	CHECK(!shm_is_executed(&back.rx, back.ring->extra ^ 1, end[3])); /* said before, whatever the inline slot has */
 	take_one(&p, &back, true);
 	for (unsigned i = 0; i < 100 * SHM_RING_BYTES / 1024; i++) {
 		put_message(&p, 1000, false);
-		CHECK(!shm_is_executed(&back.rx, p.tx.tail) && !shm_is_executed(&back.rx, p.tx.tail + SHM_LINE));
+		CHECK(!shm_is_executed(&back.rx, 0, p.tx.tail) && !shm_is_executed(&back.rx, 0, p.tx.tail + SHM_LINE));
 		take_one(&p, &back, true);
-		CHECK(shm_is_executed(&back.rx, p.tx.tail) && (i < 1 || shm_is_executed(&back.rx, before)));
+		CHECK(shm_is_executed(&back.rx, 0, p.tx.tail) && (i < 1 || shm_is_executed(&back.rx, 0, before)));
 		before = p.tx.tail;
 	}
-	CHECK(!shm_is_executed(&back.rx, p.tx.tail - (SHM_EXECUTED_LINES + 1) * SHM_LINE)); /* longer ago than the ring tells */
+	CHECK(!shm_is_executed(&back.rx, 0, p.tx.tail - (SHM_EXECUTED_LINES + 1) * SHM_LINE)); /* longer ago than the ring tells */
 	pair_end(&back);
 	pair_end(&p);
 }

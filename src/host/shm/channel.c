@@ -241,7 +241,9 @@ static bool find_inlets(struct shm_channel *c, struct shm_inlets *ret)
 			ret->epoch = 0; /* none of them leads: the others would be read by poll() alone */
 			return false;
 		}
-		ret->v[ret->n++] = (struct shm_inlet){ &r->ring, r, r->addr, r->local_addr };
+		ret->v[ret->n++] = (struct shm_inlet){
+			&r->ring, r, r->addr, r->local_addr, atomic_load_explicit(&r->ring.ring->extra, memory_order_relaxed),
+		};
 	}
 	return true;
 }

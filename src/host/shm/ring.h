@@ -350,12 +350,13 @@ static inline void shm_say_executed(struct shm_tx *back, const struct shm_rx *r)
 	atomic_store_explicit(&back->ring->extra, back->extra, memory_order_release);
 }
 
-/* Returns true if the peer says in its ring that it has executed the message of ours that ends here. False says nothing. */
-static inline bool shm_is_executed(const struct shm_rx *from_peer, uint64_t end)
+/* Returns true if the peer says in its ring that it has executed the message of ours that ends here. said: what it said before our ring was
+ * there. False says nothing. */
+static inline bool shm_is_executed(const struct shm_rx *from_peer, uint32_t said, uint64_t end)
 {
-	uint32_t note = atomic_load_explicit(&from_peer->ring->extra, memory_order_acquire);
+	uint32_t extra = atomic_load_explicit(&from_peer->ring->extra, memory_order_acquire);
 
-	return (((note >> SHM_EXECUTED_END) - shm_lines(end)) & SHM_EXECUTED_MASK) < note >> SHM_EXECUTED_COUNT;
+	return (extra ^ said) >> SHM_EXECUTED_END && (((extra >> SHM_EXECUTED_END) - shm_lines(end)) & SHM_EXECUTED_MASK) < extra >> SHM_EXECUTED_COUNT;
 }
 
 static inline bool shm_waiting(struct shm_rx *r)

@@ -499,7 +499,7 @@ static inline bool is_awaited_executed(const struct ibp_port *port)
 	const struct ibp_qp *q = port->awaited;
 	const struct shm_inlet *in = q ? inlet_of(port, q) : NULL;
 
-	return in && shm_lane_leads(port->chan, &q->conn.lane) && shm_is_executed(in->ring, q->conn.req.ring_end);
+	return in && shm_lane_leads(port->chan, &q->conn.lane) && shm_is_executed(in->ring, in->said, q->conn.req.ring_end);
 }
 
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
