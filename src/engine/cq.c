@@ -188,11 +188,8 @@ static inline bool entered(struct eng_cq *cq, struct eng_cqe *slot)
 	if (__builtin_expect(slot != NULL, 1)) {
 		if (__builtin_expect(cq->timestamps, 0))
 			stamp(slot);
-		/* Before the event: a woken thread reads it at once, without the lock. */
-		if (!atomic_load_explicit(&cq->some, memory_order_relaxed))
-			atomic_store_explicit(&cq->some, true, memory_order_release);
-		if (__builtin_expect(cq->arm != ENG_CQ_IDLE, 0))
-			wake(cq, slot);
+		note_some(cq); /* before the event: a woken thread reads it at once, without the lock */
+		wake(cq, slot);
 	}
 	ut_unlock(&cq->lock);
 	return slot;

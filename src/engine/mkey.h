@@ -11,10 +11,10 @@
 #define ENGINE_MKEY_H
 
 #include "engine/dev.h"
-#include "util/stage.h"
 #include "engine/pd.h"
 #include "engine/verdict.h"
 #include "util/list.h"
+#include "util/stage.h"
 
 #include <infiniband/verbs.h>
 #include <stdatomic.h>
