@@ -371,7 +371,7 @@ static void next_liars(void)
 	}
 }
 
-/* Takes the oldest message, gives its room back, and says in the other ring what was executed. */
+/* Takes the oldest message, gives its room back, and names the executed messages in the other ring. */
 static void take_one(struct pair *p, struct pair *back, bool executed)
 {
 	uint32_t n;

@@ -68,7 +68,7 @@ struct shm_inlets {
 		struct shm_rx *ring;
 		void *from;               /* as in struct shm_message */
 		const uint8_t *src, *dst; /* likewise, of 16 octets */
-		uint32_t said; /* shm_ring.extra when it was found, which may be about an earlier ring of this process */
+		uint32_t said; /* shm_ring.extra when the inlet was found, which may name messages of an earlier ring of this process */
 	} v[SHM_INLETS];
 	unsigned n;
 	uint32_t epoch; /* as in struct shm_lane; watched: hear() sees each message */

@@ -267,7 +267,7 @@ static void take_ready(struct shm_chan *ch, const struct host_message *m, const 
 	if (t->ring.consumer && t->ring.page && t->wake.fd >= 0 && t->peer.fd >= 0 &&
 	    host_watch(ch->host, &t->wake) == 0 && host_watch(ch->host, &t->peer) == 0 && open_ring(ch, t) == 0) {
 		t->state = SHM_PEER_OPEN;
-		shm_channel_end_lanes(&ch->base); /* so that what the peer has said until now is about no message of this ring */
+		shm_channel_end_lanes(&ch->base); /* inlets are found anew, and with them the messages that the peer named before this ring */
 		t->since = 0;
 		t->opened = ut_now();
 		t->both = false;

@@ -325,22 +325,21 @@ static inline const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_byt
 	return (const uint8_t *)r->inline_slot;
 }
 
-/* Gives the room of messages back to their sender. */
-static inline void shm_release(struct shm_rx *r)
-{
-	r->held = false;
-	r->executed_from = r->head;
-	atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
-}
-
-/* The same of messages that were executed with success. */
+/* Gives the room of messages that were executed with success back to their sender. */
 static inline void shm_release_executed(struct shm_rx *r)
 {
 	r->held = false;
 	atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
 }
 
-/* Says in the ring back to the sender what shm_release_executed() has released. */
+/* The same of messages about which that is not said. */
+static inline void shm_release(struct shm_rx *r)
+{
+	r->executed_from = r->head;
+	shm_release_executed(r);
+}
+
+/* Names the messages of shm_release_executed() in the ring back to their sender. */
 static inline void shm_say_executed(struct shm_tx *back, const struct shm_rx *r)
 {
 	uint64_t lines = (r->head - r->executed_from) / SHM_LINE;
@@ -350,8 +349,8 @@ static inline void shm_say_executed(struct shm_tx *back, const struct shm_rx *r)
 	atomic_store_explicit(&back->ring->extra, back->extra, memory_order_release);
 }
 
-/* Returns true if the peer says in its ring that it has executed the message of ours that ends here. said: what it said before our ring was
- * there. False says nothing. */
+/* Returns true if the peer's ring names the message of our ring that ends here as executed. said: shm_ring.extra before our ring was there,
+ * which names none of it. False says nothing. */
 static inline bool shm_is_executed(const struct shm_rx *from_peer, uint32_t said, uint64_t end)
 {
 	uint32_t extra = atomic_load_explicit(&from_peer->ring->extra, memory_order_acquire);

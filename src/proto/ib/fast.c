@@ -455,7 +455,7 @@ static inline bool take_all(struct ibp_port *port, const struct shm_inlet *in, i
 	return *n < IBP_FAST_MESSAGES;
 }
 
-/* A Send that comes by itself may be one whose sender waits for the end of it before it looks for the answer. */
+/* A requester may wait for the completion of a Send that comes by itself before it looks for the answer. */
 static inline void say_executed(const struct ibp_port *port, const struct shm_inlet *in)
 {
 	const struct ibp_qp *q = port->received;
