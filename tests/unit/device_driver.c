@@ -127,7 +127,7 @@ static void fake_kick(struct eng_qp *qp)
 
 static const struct eng_proto_ops fake_proto = { .name = "fake", .qp_kick = fake_kick };
 
-static void make_adapter(void)
+static void make_adapter(const struct dev_machine *machine)
 {
 	CHECK(pipe2(wire, O_CLOEXEC | O_NONBLOCK) == 0);
 	event_fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
@@ -136,7 +136,7 @@ static void make_adapter(void)
 	CHECK(a && eng_dev_init(&a->dev, "fake", &fake_ops, &fake_proto, 1) == 0);
 	a->dev.device = a;
 	a->kind = &fake_kind;
-	a->machine = &fake_machine;
+	a->machine = machine;
 	a->serial = 999;
 	a->dev.process = dev_process_number;
 	a->info.ifindex = 1;
@@ -578,10 +578,9 @@ static void leaves(void)
 	atomic_bool held = false;
 	pthread_t t;
 
-	make_adapter();
 	machine = fake_machine;
 	machine.transmit = last_transmit;
-	a->machine = &machine;
+	make_adapter(&machine);
 	CHECK(pthread_create(&t, NULL, hold_lock, &held) == 0);
 	while (!atomic_load(&held))
 		sched_yield();
@@ -618,13 +617,57 @@ static void exit_waits(void)
 		CHECK_MSG(++i < 10, "nothing was sent at the end");
 }
 
+/* --- behind a spin --- */
+
+static atomic_int owed; /* rounds that are left to make; -1: the spin has not ended */
+
+static bool end_attend(struct dev_adapter *ad, bool rings, bool sockets)
+{
+	if (!rings && !sockets && atomic_load(&owed) < 0)
+		atomic_store(&owed, 2);
+	return true;
+}
+
+static int owing_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
+{
+	if (atomic_load(&owed) > 0)
+		atomic_fetch_sub(&owed, 1);
+	return fake_transmit(dev, now, how);
+}
+
+static bool owing_busy(struct eng_dev *dev)
+{
+	return atomic_load(&owed) > 0;
+}
+
+/* A message that comes while the thread ends its spin is more than one round takes: the thread makes the next one before it
+ * sleeps, though no event comes. */
+static void round_behind_spin(void)
+{
+	static struct dev_machine machine;
+
+	begin("round behind a spin");
+	CHECK(setenv("DAPPLE_SPIN", "always", 1) == 0);
+	atomic_store(&owed, -1);
+	machine = fake_machine;
+	machine.attend = end_attend;
+	machine.transmit = owing_transmit;
+	machine.busy = owing_busy;
+	make_adapter(&machine);
+	feed();
+	while (atomic_load(&owed))
+		usleep(1000);
+	drop_adapter();
+	unsetenv("DAPPLE_SPIN");
+}
+
 int main(void)
 {
 	signal(SIGALRM, on_timeout);
 #ifndef __SANITIZE_THREAD__ /* it does not follow children that start threads */
 	exit_waits();
 #endif
-	make_adapter();
+	make_adapter(&fake_machine);
 	thread_does_posted_work();
 	polling_owns_and_returns();
 	poster_keeps_the_adapter();
@@ -640,5 +683,6 @@ int main(void)
 	stress(1);
 	stress(4);
 	drop_adapter();
+	round_behind_spin();
 	return 0;
 }

@@ -230,9 +230,11 @@ static int await(struct dev_thread *t, struct epoll_event *ev)
 
 	if (dev_spin_is_on(&t->spin, before))
 		return spin(t, ev);
-	if (t->attends)
+	if (t->attends) {
 		dev_attend_end();
-	t->attends = false;
+		t->attends = false;
+		return 0; /* the rounds at the end may have left more to do, or set deadlines */
+	}
 	n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
 	if (is_link(ev, n))
 		dev_spin_woken(&t->spin, before, ut_now());
