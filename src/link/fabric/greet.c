@@ -52,6 +52,8 @@ static int receive_answer(int fd, enum pkt_type type, struct pkt_message *m, int
 	host_fds_take(&h, ret_fd, 1);
 	if (n == 0)
 		return -ECONNREFUSED;
+	if (h.msg_flags & MSG_CTRUNC) /* a descriptor came, and none was free for it */
+		return -EMFILE;
 	return pkt_parse(m, (size_t)n, true) && m->head.type == type ? 0 : -EPROTO;
 }
 
@@ -115,13 +117,18 @@ int fabric_greet(const struct fabric_place *where, int tally, struct pkt_welcome
 	return r < 0 ? r : fd;
 }
 
+static bool is_gone(int r)
+{
+	return r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE;
+}
+
 int fabric_socket(const char *fabric, enum pkt_socket_kind kind, uint32_t *ret_uid)
 {
 	struct pkt_message m = { .head = pkt_head(PKT_ASK_SOCKET), .u.ask_socket = { PKT_VERSION, kind } };
 	int fd = fsk_connect(fabric, PKT_SOCKET), made, r;
 
 	if (fd < 0)
-		return -ENETDOWN;
+		return is_gone(fd) ? -ENETDOWN : fd;
 	r = ask(fd, &m, -1, PKT_MADE, &made);
 	ut_close_fd(&fd);
 	if (r == 0 && (m.u.made.err || made < 0)) {
@@ -129,5 +136,5 @@ int fabric_socket(const char *fabric, enum pkt_socket_kind kind, uint32_t *ret_u
 		ut_close_fd(&made);
 	}
 	*ret_uid = m.u.made.uid;
-	return r == 0 ? made : r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE ? -ENETDOWN : r;
+	return r == 0 ? made : is_gone(r) ? -ENETDOWN : r;
 }
