@@ -50,7 +50,7 @@ struct eng_swqe {
 	uint32_t first_psn, last_psn;
 	uint32_t ssn;
 	uint8_t started, done;
-	uint8_t spare[2];
+	uint16_t piece; /* of a READ: packets asked for at once */
 	/* num_sge entries, or `length` inline bytes. */
 	struct ibv_sge sge[];
 };

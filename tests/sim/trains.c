@@ -437,32 +437,75 @@ static void coalescing(void)
 	close_pairs(c);
 }
 
-/* Turns end with a train: only the first packet of a Write, which is longer, and the last packets make short ones. */
-static void long_message(void)
+enum { FULL = 15 }; /* packets of a full train at an MTU of 4,096 */
+
+static bool has_payload(uint8_t opcode)
 {
-	const uint32_t mtu = 4096, packets = 256, len = packets * mtu, full = IBP_TRAIN_BYTES / (mtu + WIRE_BTH_LEN + 4);
+	return opcode != WIRE_RC_ACKNOWLEDGE && opcode != WIRE_RC_RDMA_READ_REQUEST;
+}
+
+/* The message moves bytes of one end to the other in so many trains, once the window is open. */
+static void long_message(enum ibv_wr_opcode code, uint32_t packets, uint32_t expected)
+{
+	const uint32_t len = packets * 4096;
+	bool read = code == IBV_WR_RDMA_READ;
 	static struct pairs c;
 	uint32_t trains = 0;
 
+	CHECK(IBP_TRAIN_BYTES / (4096 + WIRE_BTH_LEN + WIRE_ICRC_LEN) == FULL);
 	sim_world_open(&c.w, &(struct sim_options){ .net.rx_bytes = 32u << 20 });
 	sim_pair(&c.a[0], &c.w.host[0], &c.b[0], &c.w.host[1], &(struct sim_qp_options){ .mtu = IBV_MTU_4096 });
 	sim_end_memory(&c.a[0], len);
 	sim_end_memory(&c.b[0], len);
-	pattern_fill(c.a[0].mem, len, 1);
-	/* The first one opens the window. */
-	for (uint64_t i = 0; i < 2; i++) {
+	pattern_fill(read ? c.b[0].mem : c.a[0].mem, len, 1);
+	/* The first ones open the window. */
+	for (uint64_t i = 0; i < 4; i++) {
 		tape_start(&c.tape, &c.w);
 		c.tape.judge = note_place;
-		CHECK(sim_post(&c.a[0], &(struct sim_op){ .code = IBV_WR_RDMA_WRITE, .id = i, .at = c.a[0].mem, .len = len,
+		CHECK(sim_post(&c.a[0], &(struct sim_op){ .code = code, .id = i, .at = c.a[0].mem, .len = len,
 							  .remote = c.b[0].mem, .rkey = c.b[0].mr->key }) == 0);
 		sim_wc_is(&c.w, c.a[0].scq, IBV_WC_SUCCESS);
 	}
-	pattern_check(c.b[0].mem, len, 1);
+	pattern_check(read ? c.a[0].mem : c.b[0].mem, len, 1);
 	for (int i = 0; i < c.tape.n; i++)
-		trains += c.tape.v[i].p.opcode != WIRE_RC_ACKNOWLEDGE && !c.place[i];
-	CHECK_MSG(trains == 1 + (packets - 2 + full - 1) / full, "%u trains", trains);
+		trains += has_payload(c.tape.v[i].p.opcode) && !c.place[i];
+	CHECK_MSG(trains == expected, "%u trains", trains);
 	c.n = 1;
 	close_pairs(&c);
+}
+
+/* Turns end with a train: only the first packet of a Write, which is longer, and the last packets make short ones. */
+static void long_write(void)
+{
+	long_message(IBV_WR_RDMA_WRITE, 256, 1 + (256 - 2 + FULL - 1) / FULL);
+}
+
+/* Each piece of a READ is four full trains, and one of its first two packets behind the last one of the piece before. */
+static void long_read(void)
+{
+	long_message(IBV_WR_RDMA_READ, 3 * (4 * FULL + 3), 3 * 4 + 4);
+}
+
+/* One packet of such a READ is lost: the first, one inside a full train, the last and the first of a piece, the last. */
+static void long_read_with_loss(void)
+{
+	static const int lost[] = { 0, 30, 62, 63, 188 };
+	const uint32_t len = 3 * (4 * FULL + 3) * 4096;
+	struct rig *r = rig_open_on(&(struct sim_options){ .net.rx_bytes = 32u << 20 }, &(struct sim_qp_options){ .mtu = IBV_MTU_4096 }, len);
+
+	pattern_fill(r->b.mem, len, 1);
+	for (int i = 0; i < 8; i++) {
+		if (i >= 3) {
+			memset(r->a.mem, 0, len);
+			r->tape.judge = tape_drop;
+			r->tape.k = r->tape.n + 3 + lost[i - 3]; /* behind the requests */
+		}
+		rig_op(r, IBV_WR_RDMA_READ, (uint64_t)i, 0, 0, len, 0);
+		sim_wc_is(&r->w, r->a.scq, IBV_WC_SUCCESS);
+		pattern_check(r->a.mem, len, 1);
+		CHECK((sim_counter(&r->w.host[0], ENG_C_retransmits) > 0) == (i >= 3));
+	}
+	rig_close(r);
 }
 
 static const struct test_case cases[] = {
@@ -478,7 +521,9 @@ static const struct test_case cases[] = {
 	{ "-", "a post that needs no round, without room", sent_when_there_is_room },
 	{ "-", "one goes while all wait", one_goes },
 	{ "-", "requests that coalesce", coalescing },
-	{ "-", "the trains of a long message", long_message },
+	{ "-", "the trains of a long Write", long_write },
+	{ "-", "the trains of a long READ", long_read },
+	{ "-", "a long READ that loses a packet", long_read_with_loss },
 };
 
 int main(int argc, char **argv)

@@ -60,30 +60,41 @@ static bool same_way(const struct ibp_port *port, const struct ibp_qp *q, const 
 	       !memcmp(&q->conn.path.flow, &t->path.flow, sizeof(t->path.flow));
 }
 
+static uint32_t most_packets(const struct ibp_port *port)
+{
+	return port->link->train_packets < IBP_TRAIN_PACKETS ? port->link->train_packets : IBP_TRAIN_PACKETS;
+}
+
+static uint32_t most_bytes(const struct ibp_port *port)
+{
+	return port->link->train_bytes < IBP_TRAIN_BYTES ? (uint32_t)port->link->train_bytes : IBP_TRAIN_BYTES;
+}
+
+uint32_t ibp_train_packets(const struct ibp_port *port, uint32_t size)
+{
+	uint32_t n = most_bytes(port) / size;
+
+	return n < most_packets(port) ? n : most_packets(port);
+}
+
 static bool joins(const struct ibp_port *port, const struct ibp_qp *q, bool response,
 		  uint32_t size)
 {
 	const struct ibp_train *t = &port->train;
-	uint32_t packets = port->link->train_packets;
-	size_t bytes = port->link->train_bytes;
 
-	if (packets > IBP_TRAIN_PACKETS)
-		packets = IBP_TRAIN_PACKETS;
-	if (bytes > IBP_TRAIN_BYTES)
-		bytes = IBP_TRAIN_BYTES;
 	/* An acknowledgement may follow requests; but a train whose memory cannot be read must
 	 * concern requests alone, or answers alone. */
 	if (response != t->response && (!response || size > 64))
 		return false;
-	return !t->closed && size <= t->seg && t->n < packets && t->len + size <= bytes &&
+	return !t->closed && size <= t->seg && t->n < most_packets(port) && t->len + size <= most_bytes(port) &&
 	       t->n_iov < IBP_IOV - 80 && same_way(port, q, t->of[t->n - 1]);
 }
 
-bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q)
+bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q, bool response)
 {
 	const struct ibp_train *t = &port->train;
 
-	return t->n && t->of[t->n - 1] == q && !t->waiting && joins(port, q, false, t->seg);
+	return t->n && t->of[t->n - 1] == q && !t->waiting && joins(port, q, response, t->seg);
 }
 
 /* What is ahead of the train stays. */

@@ -66,8 +66,10 @@ static inline bool ibp_train_has_any(const struct ibp_train *t)
 {
 	return t->n || t->has_ahead;
 }
-/* Returns true if another packet of this queue pair, as long as its last one, can join the train. */
-bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q);
+/* Returns how many packets of `size` bytes a train takes; 0: they are too long for one. */
+uint32_t ibp_train_packets(const struct ibp_port *port, uint32_t size);
+/* Returns true if another packet of this queue pair, as long as its last one, can join the train. response: it is an answer. */
+bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q, bool response);
 /* Sends the train. Requester or responder is told of a packet whose memory cannot be read. If the
  * socket is full, train.waiting is set. */
 void ibp_train_flush(struct ibp_port *port);
@@ -77,8 +79,8 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q);
 /* Returns the place for a request of `size` bytes, with at most 512 of payload, that can be put together in the stage at
  * once, alone or behind others that were; or NULL. Nothing but ibp_train_add() may follow. */
 uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size);
-/* Adds a packet like the last one of the train, which is a middle packet of a request, but for these; payload: application
- * memory. The train has room. */
+/* Adds a packet like the last one of the train, which is a middle packet of a message and not ready, but for these; payload:
+ * application memory. The train has room. */
 void ibp_train_add_alike(struct ibp_qp *q, uint32_t psn, bool ack_req, const struct iovec *payload);
 /* Adds pad and ICRC to a packet that is complete up to its pad. */
 void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad);

@@ -95,6 +95,8 @@ static bool start(struct ibp_qp *q, struct eng_swqe *w)
 	w->last_psn = psn_add(r->psn_next, packets_of(q, w) - 1);
 	w->ssn = ++r->ssn;
 	w->started = 1;
+	if (w->opcode == IBV_WR_RDMA_READ)
+		w->piece = ibp_req_piece(q);
 	if (!ibp_may_be_direct(w->opcode))
 		r->peer_psn = w->last_psn;
 	return true;
@@ -223,9 +225,9 @@ static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_
 }
 
 /* Returns the end, in packets, of the piece of a READ that the cursor is in. */
-static uint32_t chunk_end(uint32_t pkt, uint32_t packets)
+static uint32_t piece_end(const struct eng_swqe *w, uint32_t pkt, uint32_t packets)
 {
-	uint32_t end = (pkt / IBP_READ_CHUNK + 1) * IBP_READ_CHUNK;
+	uint32_t end = (pkt / w->piece + 1) * w->piece;
 
 	return end < packets ? end : packets;
 }
@@ -297,7 +299,7 @@ static void fill_train(struct ibp_qp *q, struct eng_swqe *w, uint32_t packets)
 	struct ibp_req *r = &q->conn.req;
 	struct iovec v;
 
-	while (q->send.pkt + 1 < packets && ibp_train_has_room(q->port, q) && may_send(q, w, 1) &&
+	while (q->send.pkt + 1 < packets && ibp_train_has_room(q->port, q, false) && may_send(q, w, 1) &&
 	       eng_sge_iov(q->qp->pd, w->sge, w->num_sge, (uint64_t)q->send.pkt * r->mtu, r->mtu, false, &v, 1) == 1) {
 		ibp_train_add_alike(q, r->psn_send, want_ack(q, false), &v);
 		advance(q, w, 1, packets);
@@ -322,7 +324,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 	int max, n;
 
 	if (w->opcode == IBV_WR_RDMA_READ)
-		psns = chunk_end(q->send.pkt, packets) - q->send.pkt;
+		psns = piece_end(w, q->send.pkt, packets) - q->send.pkt;
 	if (!may_send(q, w, psns) || !ack_first(q, w))
 		return STEP_STOP;
 	fill_packet(q, w, &p, packets);
@@ -409,7 +411,7 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 /* Inside a long message a train that has room is filled beforehand: as it is, it would leave at the end of the round. */
 static bool is_spent(const struct ibp_qp *q, uint32_t sent, uint32_t budget)
 {
-	return sent >= budget && (sent >= 2 * budget || !q->send.pkt || !ibp_train_has_room(q->port, q));
+	return sent >= budget && (sent >= 2 * budget || !q->send.pkt || !ibp_train_has_room(q->port, q, false));
 }
 
 void ibp_req_run(struct ibp_qp *q, uint32_t budget)

@@ -5,7 +5,7 @@
  * What it gets back is taken in proto/ib/responses.h; window, timer and the way back after a loss are in
  * proto/ib/retry.h.
  *
- * A READ is asked for in pieces of IBP_READ_CHUNK packets, so that the answer is bounded by the
+ * A READ is asked for in pieces (ibp_req_piece()), so that the answer is bounded by the
  * requester's window like all other packets; on the wire these are READ requests for adjoining
  * ranges, and a retry starts inside the same pieces.
  */
@@ -13,8 +13,6 @@
 #define PROTO_IB_REQUESTER_H
 
 #include "proto/ib/port.h"
-
-#define IBP_READ_CHUNK 16u /* packets asked for by one READ request */
 
 /* Starts from the attributes of the queue pair, which enters RTS or RESET. */
 void ibp_req_reset(struct ibp_qp *q);

@@ -541,6 +541,19 @@ static void refuse_read(struct ibp_qp *q, struct ibp_rdres *e, enum eng_verdict 
 	ibp_resp_put(r, IBP_RESP_DEAD, true);
 }
 
+/* The middle packets behind one that is in the train, whose payload begins at `off` of the key's memory: what
+ * send_read_packet() would find out again is as it was. */
+static void fill_train(struct ibp_qp *q, struct ibp_rdres *e, const struct eng_mkey *mk, uint64_t off)
+{
+	uint32_t mtu = q->conn.resp.mtu;
+	struct iovec v;
+
+	while (e->tx_psn != e->tx_end && ibp_train_has_room(q->port, q, true) && eng_mkey_iov(mk, off += mtu, mtu, &v, 1) == 1) {
+		ibp_train_add_alike(q, e->tx_psn, false, &v);
+		e->tx_psn = psn_add(e->tx_psn, 1);
+	}
+}
+
 static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 {
 	struct wire_ib_packet p = answer(q, read_opcode(e), e->tx_psn);
@@ -578,6 +591,8 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 	if (e->tx_psn == e->tx_end)
 		e->pending = e->replay = false;
 	e->tx_psn = psn_add(e->tx_psn, 1);
+	if (n == 1 && f == &ibp_frame_wire && !q->port->train.ready && wire_ib_shape(p.opcode)->flags & WIRE_F_MIDDLE)
+		fill_train(q, e, mk, off);
 	return true;
 }
 
@@ -669,13 +684,20 @@ static bool send_naks(struct ibp_qp *q)
 	return true;
 }
 
+/* Inside a long answer a train that has room is filled beforehand, as a requester does. */
+static bool is_spent(const struct ibp_qp *q, uint32_t sent, uint32_t budget)
+{
+	return sent >= budget && (sent >= 2 * budget || q->conn.resp.framing != &ibp_frame_wire ||
+				  !ibp_train_has_room(q->port, q, true));
+}
+
 void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
 {
 	uint32_t before = q->port->sent;
 	struct ibp_rdres *e;
 
 	while ((e = oldest_pending(q))) {
-		if (q->port->sent - before >= budget ||
+		if (is_spent(q, q->port->sent - before, budget) ||
 		    !(e->atomic ? send_atomic(q, e) : send_read_packet(q, e))) {
 			ibp_activate(q);
 			return;

@@ -9,6 +9,9 @@
 #include "util/clock.h"
 
 #define WINDOW_FIRST 32u /* packets, until the first acknowledgement */
+#define PIECE_LEAST 16u  /* packets of a piece of a READ, whatever the window is */
+#define PIECE_BYTES (256u << 10)
+#define PIECE_ENDS 3u    /* packets of a piece that are not in full trains */
 
 /* --- the window --- */
 
@@ -21,7 +24,7 @@ static uint32_t unruled_limit(const struct ibp_qp *q)
 
 	if (q->conn.req.framing == &ibp_frame_shm)
 		return IBP_SHM_WINDOW;
-	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
+	return n < 2 * PIECE_LEAST ? 2 * PIECE_LEAST : n > 4096 ? 4096 : n;
 }
 
 static uint32_t window_limit(struct ibp_qp *q)
@@ -69,6 +72,20 @@ void ibp_req_slow_down(struct ibp_qp *q)
 	r->grown = 0;
 	r->since_ack = IBP_ASK_NOW;
 }
+
+uint16_t ibp_req_piece(const struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->conn.req;
+	uint32_t train = ibp_train_packets(q->port, WIRE_BTH_LEN + r->mtu + WIRE_ICRC_LEN);
+	uint32_t most = PIECE_BYTES / r->mtu;
+
+	if (most > r->window / 2)
+		most = r->window / 2;
+	if (r->framing == &ibp_frame_shm || !train || most < PIECE_ENDS + train)
+		return PIECE_LEAST;
+	return (uint16_t)(PIECE_ENDS + (most - PIECE_ENDS) / train * train);
+}
+
 /* --- the cursor goes back --- */
 
 struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index)

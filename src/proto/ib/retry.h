@@ -22,6 +22,13 @@ void ibp_req_open(struct ibp_qp *q);
 void ibp_req_grow(struct ibp_qp *q, uint32_t packets);
 /* One was lost, or the network is congested. */
 void ibp_req_slow_down(struct ibp_qp *q);
+/*
+ * Returns how many packets each piece of a READ that begins now is asked for with: as many as leave the responder in full
+ * trains. An answer's first and last packet have an AETH and so another length than those between: a train has the last one
+ * of a piece, the first one of the next and one more, and those behind it are full. At most half of the window, so that a
+ * piece is on its way while another one comes, and 256 KiB, so that a loss does not repeat more than that.
+ */
+uint16_t ibp_req_piece(const struct ibp_qp *q);
 
 /* --- the way back --- */
 
