@@ -450,6 +450,22 @@ static void inlets(uint16_t port)
 	close_pair(a, b);
 }
 
+/* A datagram by a ring is the peer's, also where the peer has left meanwhile and its socket is closed. */
+static void peer_has_left(uint16_t port)
+{
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct link *a, *b;
+	struct link_rx rx, v[8];
+
+	open_pair(port, &a, &b);
+	pass(a, b, &f, &rx);
+	CHECK(send_to(a, b, &f) == 0);
+	a->ops->close(a);
+	CHECK(b->ops->recv(b, v, 8) == 1);
+	CHECK(b->ops->sender(b, &v[0]) == LINK_SENDER_PEER);
+	b->ops->close(b);
+}
+
 int main(void)
 {
 	uint16_t port = free_port();
@@ -466,6 +482,7 @@ int main(void)
 	quiet_ones(port);
 	lanes(port);
 	inlets(port);
+	peer_has_left(port);
 	watched_lanes();
 	return 0;
 }

@@ -103,10 +103,14 @@ static int local_send_after(struct link *l, const struct iovec *first, const str
 	return then == -EAGAIN ? LINK_FIRST_LEFT : then;
 }
 
+/* What has come by a ring is of a process of this user, as the kernel said when the ring was opened. Its socket says no more, and
+ * is closed where the process has left. */
 static enum link_sender local_sender(struct link *l, const struct link_rx *rx)
 {
 	struct link *lower = of(l)->lower;
 
+	if (rx->off - lower->spare_off < lower->spare_len)
+		return LINK_SENDER_PEER;
 	return lower->ops->sender(lower, rx);
 }
 
