@@ -383,6 +383,11 @@ bool sdp_send_is_busy(const struct sdp_conn *c)
 	return sdp_source_is_busy(c);
 }
 
+uint32_t sdp_conn_fetches(const struct sdp_conn *c)
+{
+	return c->sink.reading ? c->sink.reads : 0;
+}
+
 void sdp_send_end(struct sdp_conn *c)
 {
 	if (c->out_end == SDP_OUT_OPEN)

@@ -101,6 +101,8 @@ bool sdp_send_is_busy(const struct sdp_conn *c);
  */
 void sdp_send_stop(struct sdp_conn *c);
 uint32_t sdp_send_gone(const struct sdp_conn *c);
+/* Octets of the peer's memory that a Read under way fetches. */
+uint32_t sdp_conn_fetches(const struct sdp_conn *c);
 /* True if sdp_send_from() would send. */
 bool sdp_send_may_begin(const struct sdp_conn *c);
 /* True if the peer has memory advertised: octets go there without waiting for it. */

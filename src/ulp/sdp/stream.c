@@ -29,7 +29,7 @@ static bool spins(struct sdp_stream *s)
 		return true;
 	if (!s->idle_since)
 		s->idle_since = ulp_now_ns();
-	return ulp_now_ns() - s->idle_since < s->spin_ns + s->under_way * COPY_NS;
+	return ulp_now_ns() - s->idle_since < s->spin_ns + ((int64_t)s->under_way + sdp_conn_fetches(s->c)) * COPY_NS;
 }
 
 /* Something came, or the thread has slept: the next wait begins by polling. */

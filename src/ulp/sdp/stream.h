@@ -4,7 +4,7 @@
  * in between. One thread at a time. Octets from conf.advertise on move without a copy: the sender's memory is advertised by
  * SrcAvail, that of a receiver that waits by SinkAvail.
  *
- * A call that has to wait polls for spin_us, and for as long as the octets take that the peer fetches; then it sleeps.
+ * A call that has to wait polls for spin_us, and for as long as the octets take that one of the ends fetches; then it sleeps.
  */
 #ifndef ULP_SDP_STREAM_H
 #define ULP_SDP_STREAM_H
@@ -26,7 +26,7 @@ struct sdp_stream {
 	struct sdp_conn *c;
 	uint32_t zero_copy;     /* octets from which on memory is registered; 0: never */
 	int64_t spin_ns;
-	uint32_t under_way;     /* octets that the peer is moving: a wait for them polls for longer */
+	uint32_t under_way;     /* octets that the peer is fetching: a wait for them polls for longer */
 	int64_t idle_since;     /* 0: something came at the last look */
 	unsigned looks;         /* without anything */
 	bool armed;             /* the descriptors tell what comes */
