@@ -168,7 +168,7 @@ static int put_payload(struct ibp_qp *q, const struct wire_ib_packet *p, int n, 
 		memcpy(shm->place.data, shm->iov[0].iov_base, p->payload_len);
 		return (int)p->payload_len;
 	}
-	shm->stage.pages_checked_at = shm->response ? 0 : q->port->link->rx_stage->pages_checked_at;
+	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
 	if (ut_stage_load_user(&shm->stage, shm->place.data, shm->iov, n) !=
 	    (ssize_t)p->payload_len)
 		return -EFAULT;

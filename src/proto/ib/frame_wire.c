@@ -320,7 +320,7 @@ static void begin_train(struct ibp_port *port, const struct wire_ib_packet *p, b
 {
 	struct ibp_train *t = &port->train;
 
-	t->stage.pages_checked_at = t->response ? 0 : port->link->rx_stage->pages_checked_at;
+	t->stage.pages_checked_at = port->link->rx_stage->pages_checked_at;
 	t->ready = !user || (t->stage.pages_checked_at && p->payload_len <= ASK_PAGES &&
 			     wire_ib_shape(p->opcode)->flags & WIRE_F_ONLY);
 	if (t->ready)
@@ -395,10 +395,9 @@ static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
 }
 
 /*
- * Returns true if this thread may load from the application's memory itself. Requests were just
- * posted, and if this thread posted them, none of their pages is unmapped between the question and
- * the copy, except by a program that unmaps memory in use. A responder's memory, and the background
- * thread, leave it to the kernel.
+ * Returns true if this thread may load from the application's memory itself: memory of a request, or of a region that a peer
+ * reads. In a thread of the application none of its pages is unmapped between the question and the copy, except by a program
+ * that unmaps memory in use. The background thread leaves it to the kernel.
  */
 static bool plain(struct ibp_train *t)
 {
