@@ -17,6 +17,27 @@ replays() {
 	if [ "$1" = 1 ]; then has "1 replay is as recorded"; else has "$1 replays are as recorded"; fi
 }
 
+# A program that we did not write, and its two ends.
+# ends ADAPTER RULES NAME...
+ends() {
+	adapter=$1 rules=$2
+	shift 2
+	rm -f server.record client.record
+	expect 0 env ${rules:+"DAPPLE_FAULT=$rules"} "$DAPPLE" pair --adapter "$adapter" --timeout 200 --wait 100 --grace 60 --record . -- "$@"
+	for end in server client; do
+		"$DAPPLE" replay $end.record >one 2>err || fault "$end of $*: $(cat err)"
+		"$DAPPLE" replay $end.record >two 2>err || fault "$end of $*: $(cat err)"
+		cmp one two || fault "$end of $*: another output"
+		grep -q "1 replay is as recorded" err || fault "$end of $*: $(cat err)"
+	done
+}
+
+if [ $# -gt 0 ]; then
+	command -v ib_atomic_bw >/dev/null || { echo "skipped: ib_atomic_bw is not installed"; exit 77; }
+	ends roce '' ib_atomic_bw -F -n 50
+	finish
+fi
+
 # Threads, times, signals, children. No two runs are the same, all replays of each are.
 for i in 1 2 3; do
 	"$DAPPLE" record -o order.record -- "$REPLAY_ORDER" >recorded 2>err
@@ -262,19 +283,6 @@ else
 fi
 
 # Programs that we did not write, and their two ends, with losses.
-# ends ADAPTER RULES NAME...
-ends() {
-	adapter=$1 rules=$2
-	shift 2
-	rm -f server.record client.record
-	expect 0 env ${rules:+"DAPPLE_FAULT=$rules"} "$DAPPLE" pair --adapter "$adapter" --timeout 200 --wait 100 --grace 60 --record . -- "$@"
-	for end in server client; do
-		"$DAPPLE" replay $end.record >one 2>err || fault "$end of $*: $(cat err)"
-		"$DAPPLE" replay $end.record >two 2>err || fault "$end of $*: $(cat err)"
-		cmp one two || fault "$end of $*: another output"
-		grep -q "1 replay is as recorded" err || fault "$end of $*: $(cat err)"
-	done
-}
 loses='lose in op=send|read|write p=0.05 seed=5; lose out op=ack every=7'
 for program in ibv_rc_pingpong rping ib_send_bw; do
 	command -v $program >/dev/null || { echo "skipped: $program is not installed"; continue; }

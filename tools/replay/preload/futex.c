@@ -83,6 +83,11 @@ long rp_futex(struct rp_thread *t, const long a[6], ucontext_t *uc)
 		if ((a[1] & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE && *(const uint32_t *)a[0] != (uint32_t)a[5])
 			return -EAGAIN;
 		return futex_wake(t, (long[]){ a[0], FUTEX_WAKE, INT32_MAX, 0, 0, 0 });
+	case FUTEX_WAKE_OP:
+		/* One that wakes no thread asks whether the word may be written (util/reach.h): the same in each run. */
+		if (!a[2] && !a[3])
+			return RP_RAW6(SYS_futex, a[0], a[1], 0, 0, a[4], a[5]);
+		/* fall through */
 	default:
 		rp_stop_at(RP_CALL, SYS_futex, a[1]);
 		return -ENOSYS;
