@@ -78,7 +78,8 @@ static void begin(struct sdp_relay *r, int un, struct sdp_conn *c)
 	sdp_relay_stream(r, un);
 	r->c = c;
 	r->up_ended = r->down_ended = r->filled = r->full = r->hung = r->fed = r->shared = r->forked = r->leaving = false;
-	r->until = r->leased_ns = 0;
+	r->until = 0;
+	r->leased_ns = 0;
 	r->inode = 0;
 	r->blocks = false;
 	r->own = true;
