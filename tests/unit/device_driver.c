@@ -654,7 +654,11 @@ static void round_behind_spin(void)
 	machine.transmit = owing_transmit;
 	machine.busy = owing_busy;
 	make_adapter(&machine);
-	feed();
+	/* A thread that waits for a processor behind a message does not spin: then the next one. */
+	while (atomic_load(&owed) < 0) {
+		feed();
+		usleep(1000);
+	}
 	while (atomic_load(&owed))
 		usleep(1000);
 	drop_adapter();
