@@ -654,13 +654,16 @@ static void round_behind_spin(void)
 	machine.transmit = owing_transmit;
 	machine.busy = owing_busy;
 	make_adapter(&machine);
-	/* A thread that waits for a processor behind a message does not spin: then the next one. */
+	/* A thread that waits for a processor behind a message sleeps again without a spin: then the next one. */
 	while (atomic_load(&owed) < 0) {
+		long before = thread_switches();
+
 		feed();
-		usleep(1000);
+		while (atomic_load(&owed) < 0 && thread_switches() == before)
+			sched_yield();
 	}
 	while (atomic_load(&owed))
-		usleep(1000);
+		sched_yield();
 	drop_adapter();
 	unsetenv("DAPPLE_SPIN");
 }
