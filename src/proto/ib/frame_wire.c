@@ -97,6 +97,11 @@ bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q, boo
 	return t->n && t->of[t->n - 1] == q && !t->waiting && joins(port, q, response, t->seg);
 }
 
+bool ibp_train_ends_turn(const struct ibp_qp *q, bool response, uint32_t sent, uint32_t budget)
+{
+	return sent >= budget && (sent >= 2 * budget || !ibp_train_has_room(q->port, q, response));
+}
+
 /* What is ahead of the train stays. */
 static void empty(struct ibp_train *t)
 {

@@ -70,6 +70,9 @@ static inline bool ibp_train_has_any(const struct ibp_train *t)
 uint32_t ibp_train_packets(const struct ibp_port *port, uint32_t size);
 /* Returns true if another packet of this queue pair, as long as its last one, can join the train. response: it is an answer. */
 bool ibp_train_has_room(const struct ibp_port *port, const struct ibp_qp *q, bool response);
+/* Returns true if a turn that is to have `budget` packets ends behind so many: inside a long message or answer not before a train that has room
+ * is full, since it would leave as it is at the end of the round; at most twice as many. */
+bool ibp_train_ends_turn(const struct ibp_qp *q, bool response, uint32_t sent, uint32_t budget);
 /* Sends the train. Requester or responder is told of a packet whose memory cannot be read. If the
  * socket is full, train.waiting is set. */
 void ibp_train_flush(struct ibp_port *port);

@@ -408,12 +408,6 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 	halt(q, w, ENG_V_LOC_FAULT);
 }
 
-/* Inside a long message a train that has room is filled beforehand: as it is, it would leave at the end of the round. */
-static bool is_spent(const struct ibp_qp *q, uint32_t sent, uint32_t budget)
-{
-	return sent >= budget && (sent >= 2 * budget || !q->send.pkt || !ibp_train_has_room(q->port, q, false));
-}
-
 void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -432,7 +426,7 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	       q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
 		uint32_t sent = q->port->sent - before;
 
-		if (is_spent(q, sent, budget)) {
+		if (sent >= budget && (!q->send.pkt || ibp_train_ends_turn(q, false, sent, budget))) {
 			ibp_activate(q);
 			break;
 		}

@@ -684,20 +684,13 @@ static bool send_naks(struct ibp_qp *q)
 	return true;
 }
 
-/* Inside a long answer a train that has room is filled beforehand, as a requester does. */
-static bool is_spent(const struct ibp_qp *q, uint32_t sent, uint32_t budget)
-{
-	return sent >= budget && (sent >= 2 * budget || q->conn.resp.framing != &ibp_frame_wire ||
-				  !ibp_train_has_room(q->port, q, true));
-}
-
 void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
 {
 	uint32_t before = q->port->sent;
 	struct ibp_rdres *e;
 
 	while ((e = oldest_pending(q))) {
-		if (is_spent(q, q->port->sent - before, budget) ||
+		if (ibp_train_ends_turn(q, true, q->port->sent - before, budget) ||
 		    !(e->atomic ? send_atomic(q, e) : send_read_packet(q, e))) {
 			ibp_activate(q);
 			return;
