@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/pause.h"
+
 struct eng_cq;
 struct eng_dev;
 
@@ -106,10 +108,12 @@ static inline int dev_polled_fast(struct dev_yielding *y, const struct eng_cq *c
 	atomic_store_explicit(&y->fast_look, true, memory_order_relaxed);
 	atomic_store_explicit(&y->idle_polls, idle + 1, memory_order_relaxed);
 	/* A round over one queue, as the last one was. */
-	if (__builtin_expect(cq == dev_turn.from && dev_turn.length == 1 && !dev_turn.polls, 1))
+	if (__builtin_expect(cq == dev_turn.from && dev_turn.length == 1 && !dev_turn.polls, 1)) {
 		dev_turn.over = true;
-	else
+		ut_look_again();
+	} else {
 		dev_turn_note(cq);
+	}
 	return 0;
 }
 
