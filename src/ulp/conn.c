@@ -3,6 +3,7 @@
 
 #include "ulp/clock.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -146,6 +147,7 @@ int ulp_make_queues(struct ulp_conn *u, unsigned entries)
 	u->channel = ibv_create_comp_channel(u->id->verbs);
 	if (!u->channel || fcntl(u->channel->fd, F_SETFL, fcntl(u->channel->fd, F_GETFL) | O_NONBLOCK))
 		return ulp_end(u, errno, "no completion channel can be made (%s)", strerror(errno));
+	*(void **)&u->wait_comp = dlsym(RTLD_DEFAULT, "dpl_wait_comp");
 	u->cq = ibv_create_cq(u->id->verbs, (int)entries, NULL, u->channel, 0);
 	if (!u->cq || ibv_req_notify_cq(u->cq, 0))
 		return ulp_end(u, errno, "no completion queue can be made (%s)", strerror(errno));
@@ -163,6 +165,17 @@ int ulp_make_memory(struct ulp_conn *u, size_t len)
 	u->mr = ibv_reg_mr(u->pd, memory, len, IBV_ACCESS_LOCAL_WRITE);
 	return u->mr ? 0 : ulp_end(u, errno, "the memory of messages cannot be registered (%s); raise the limit of "
 				   "locked memory (ulimit -l)", strerror(errno));
+}
+
+int ulp_sleep(const struct ulp_conn *u, int timeout_ms)
+{
+	struct pollfd p[] = { { u->channel->fd, POLLIN, 0 }, { u->events->fd, POLLIN, 0 } };
+	uint64_t until = timeout_ms < 0 ? UINT64_MAX : (uint64_t)ulp_now_ns() + (uint64_t)timeout_ms * 1000000;
+	int r = u->wait_comp ? u->wait_comp(u->channel, u->events->fd, until) : EOPNOTSUPP;
+
+	if (!r || r == ETIMEDOUT || r == EINTR)
+		return 0;
+	return poll(p, 2, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
 }
 
 void ulp_destroy_qp(struct ulp_conn *u)

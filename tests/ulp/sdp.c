@@ -6,6 +6,7 @@
 #include "sdp_octets.h"
 #include "sdp_rows.h"
 
+#include "ulp/sdp/state.h"
 #include "ulp/sdp/stream.h"
 
 #include <signal.h>
@@ -230,6 +231,50 @@ static void stream_reset_client(struct ends *e)
 	sdp_conn_close(c);
 }
 
+/* --- a thread that has polled long enough sleeps inside the adapter --- */
+
+static struct ends *sleeper;
+static int (*wait_comp)(struct ibv_comp_channel *channel, int fd, uint64_t until);
+
+static int tell_and_wait(struct ibv_comp_channel *channel, int fd, uint64_t until)
+{
+	if (sleeper)
+		mark(sleeper);
+	sleeper = NULL;
+	return wait_comp(channel, fd, until);
+}
+
+static void sleep_server(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_serve_good(e);
+	struct sdp_stream s;
+
+	CHECK(c->rdma.wait_comp);
+	wait_comp = c->rdma.wait_comp;
+	c->rdma.wait_comp = tell_and_wait;
+	sleeper = e;
+	sdp_stream_begin(&s, c, &sdp_conf_stream, 0);
+	stream_receive(&s, 1, 1);
+	stream_send(&s, 1, 2);
+	CHECK(!sdp_stream_end(&s));
+	sdp_conn_close(c);
+}
+
+static void sleep_client(struct ends *e)
+{
+	struct sdp_conn *c = sdp_ends_dial(e);
+	struct pollfd p = { e->in, POLLIN, 0 };
+	struct sdp_stream s;
+
+	CHECK_MSG(poll(&p, 1, SDP_ENDS_MS) == 1, "the server does not sleep by dpl_wait_comp()");
+	await(e);
+	sdp_stream_begin(&s, c, &sdp_conf_stream, 0);
+	stream_send(&s, 1, 1);
+	stream_receive(&s, 1, 2);
+	CHECK(!sdp_stream_end(&s));
+	sdp_conn_close(c);
+}
+
 /* --- ends out of order --- */
 
 static void expect_reset(struct sdp_conn *c)
@@ -305,6 +350,7 @@ int main(int argc, char **argv)
 		{ "one direction ends first", AF_INET, half_server, half_client },
 		{ "urgent octets", AF_INET, urgent_server, urgent_client },
 		{ "blocking streams", AF_INET, stream_server, stream_client },
+		{ "a sleep inside the adapter", AF_INET, sleep_server, sleep_client },
 		{ "a stream that is reset", AF_INET, stream_reset_server, stream_reset_client },
 		{ "a connection that is aborted", AF_INET, reset_server, abort_client },
 		{ "a peer that is killed", .run = killed },

@@ -118,6 +118,11 @@ int sdp_conn_wait(const struct sdp_conn *c)
 	return !first ? -1 : first > now ? (int)(first - now) : 0;
 }
 
+int sdp_conn_sleep(const struct sdp_conn *c)
+{
+	return ulp_sleep(&c->rdma, sdp_conn_wait(c));
+}
+
 static int complete(struct sdp_conn *c, const struct ibv_wc *wc)
 {
 	uint32_t i = (uint32_t)wc->wr_id;

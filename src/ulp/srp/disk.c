@@ -232,13 +232,11 @@ static int sleep_ms(const struct srp_disk *d)
 /* Sleeps until the session has something, and takes it. The lock is free meanwhile: other threads add tasks and send them. */
 static void lead(struct srp_disk *d)
 {
-	struct pollfd p[SRP_CHAN_FDS];
 	int ms = sleep_ms(d), r;
 
-	srp_session_fds(d->session, p);
 	d->led = true;
 	pthread_mutex_unlock(&d->lock);
-	poll(p, SRP_CHAN_FDS, ms);
+	srp_session_sleep(d->session, ms);
 	pthread_mutex_lock(&d->lock);
 	r = srp_session_progress(d->session);
 	settle_all(d);

@@ -439,21 +439,25 @@ struct srp_session *srp_login(const struct sockaddr *to, const struct srp_conf *
 
 /* --- waiting --- */
 
+int srp_session_sleep(const struct srp_session *s, int timeout_ms)
+{
+	return ulp_sleep(&s->ch.rdma, timeout_ms);
+}
+
 /* Waits for something until `end`. Returns 0, or a negative errno: the session has ended, and with it all commands; or -ETIMEDOUT. */
 static int wait_until(struct srp_session *s, int64_t end)
 {
-	struct pollfd p[SRP_CHAN_FDS];
 	int64_t left = end - ulp_now_ms();
+	int r;
 
 	if (left <= 0)
 		return -ETIMEDOUT;
-	srp_session_fds(s, p);
-	if (poll(p, SRP_CHAN_FDS, (int)left) < 0 && errno != EINTR) {
-		ulp_end(&s->ch.rdma, errno, "poll fails (%s)", strerror(errno));
-		finish_all(s, s->ch.rdma.error);
-		return -s->ch.rdma.error;
-	}
-	return srp_session_progress(s);
+	r = srp_session_sleep(s, (int)left);
+	if (!r)
+		return srp_session_progress(s);
+	r = ulp_end(&s->ch.rdma, -r, "poll fails (%s)", strerror(-r));
+	finish_all(s, -r);
+	return r;
 }
 
 void srp_logout(struct srp_session *s)
