@@ -33,6 +33,7 @@
 #include "util/rng.h"
 
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +55,8 @@ enum eng_acks {
 };
 
 /* What the device room provides. Every slot is filled, if need be with its default. */
+#define ENG_WAIT_FDS 16u
+
 struct eng_dev_ops {
 	/*
 	 * One round of progress without blocking: receive, timers, pending
@@ -67,13 +70,12 @@ struct eng_dev_ops {
 	 * nothing about how often the program polls. Called with dev->lock held. */
 	void (*drive)(struct eng_dev *dev);
 	/*
-	 * Sleeps until fd or `also` (-1: none) is readable, the clock shows `until` (UT_NEVER:
-	 * no limit) or the adapter may have progress to make, and makes that progress in the
-	 * calling thread. Called without locks. A cancellation point. Returns 1 if `also` is
-	 * readable, 0 after fd or progress (the caller tests for its event again), -ETIMEDOUT,
-	 * or -EINTR after a signal.
+	 * Sleeps until one of n descriptors (at most ENG_WAIT_FDS; as of poll(2), and revents are set), the clock shows
+	 * `until` (UT_NEVER: no limit) or the adapter may have progress to make, and makes that progress in the
+	 * calling thread. Called without locks. A cancellation point. Returns 0 after a descriptor or progress (the caller tests
+	 * for its event again), -ETIMEDOUT, or -EINTR after a signal.
 	 */
-	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
+	int (*wait)(struct eng_dev *dev, struct pollfd *fds, unsigned n, uint64_t until);
 	/* The same until the channel has an event, which the caller takes at once. Returns 0, also
 	 * if another thread has taken the event, or -EINTR. */
 	int (*wait_comp)(struct eng_dev *dev, struct eng_chan *chan);
@@ -296,6 +298,14 @@ static inline int eng_dev_poll(struct eng_dev *dev, const struct eng_cq *cq, str
 static inline int eng_dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p)
 {
 	return dev->ops->poll(dev, cq, p);
+}
+
+/* eng_dev_ops.wait for one descriptor. */
+static inline int eng_dev_wait_fd(struct eng_dev *dev, int fd, uint64_t until)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+
+	return dev->ops->wait(dev, &p, 1, until);
 }
 
 /* --- further services of the adapter --- */

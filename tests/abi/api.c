@@ -513,7 +513,20 @@ static uint64_t clock_now(void)
 struct wait_comp {
 	struct bed *b;
 	int fd;
+	bool many; /* by dpl_poll() */
 };
+
+static int wait_until(const struct wait_comp *w, uint64_t until)
+{
+	struct pollfd p[] = { { w->b->ch->fd, POLLIN, 0 }, { w->fd, POLLIN, 0 } };
+	int rc;
+
+	if (!w->many)
+		return dpl_wait_comp(w->b->ch, w->fd, until);
+	rc = dpl_poll(w->b->ch->context, p, 2, until);
+	CHECK(rc || p[0].revents == POLLIN || p[1].revents == POLLIN);
+	return rc;
+}
 
 /* As a program would: until it is something else than nothing. */
 static void *wait_comp(void *arg)
@@ -525,7 +538,7 @@ static void *wait_comp(void *arg)
 	long rc;
 
 	do {
-		rc = dpl_wait_comp(w->b->ch, w->fd, UINT64_MAX);
+		rc = wait_until(w, UINT64_MAX);
 		if (!rc && !ibv_get_cq_event(w->b->ch, &cq, &context)) {
 			ibv_ack_cq_events(cq, 1);
 			return (void *)-1L;
@@ -535,14 +548,14 @@ static void *wait_comp(void *arg)
 }
 
 /* The channel has O_NONBLOCK. An event, a second descriptor, a time and a signal each end it. */
-static void bounded_waits(struct bed *b)
+static void bounded_waits(struct bed *b, bool many)
 {
 	struct ibv_sge sge = { (uintptr_t)b->buf, 8, b->mr->lkey };
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
 				  .send_flags = IBV_SEND_SIGNALED,
 				  .wr.rdma = { (uintptr_t)b->buf + 64, b->mr->rkey } }, *bad;
 	struct sigaction a = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
-	struct wait_comp w = { .b = b, .fd = -1 };
+	struct wait_comp w = { .b = b, .fd = -1, .many = many };
 	uint64_t from = clock_now();
 	int fd[2], rc, before;
 	struct ibv_wc wc;
@@ -551,10 +564,10 @@ static void bounded_waits(struct bed *b)
 
 	CHECK(!ibv_req_notify_cq(b->cq, 0));
 	do
-		rc = dpl_wait_comp(b->ch, -1, from + 30000000);
+		rc = wait_until(&w, from + 30000000);
 	while (!rc);
 	CHECK(rc == ETIMEDOUT && clock_now() >= from + 30000000);
-	CHECK(dpl_wait_comp(b->ch, -1, 1) == ETIMEDOUT); /* long past */
+	CHECK(wait_until(&w, 1) == ETIMEDOUT); /* long past */
 
 	CHECK(!pthread_create(&t, NULL, wait_comp, &w));
 	CHECK(!ibv_post_send(b->qp[0], &wr, &bad));
@@ -627,7 +640,9 @@ static void waits(void)
 	fcntl(b.c->async_fd, F_SETFL, O_NONBLOCK);
 	CHECK(ibv_get_cq_event(b.ch, &cq, &context) == -1 && errno == EAGAIN);
 	CHECK(ibv_get_async_event(b.c, &e) == -1 && errno == EAGAIN);
-	bounded_waits(&b);
+	bounded_waits(&b, false);
+	bounded_waits(&b, true);
+	CHECK(dpl_poll(b.ch->context, NULL, DPL_POLL_FDS + 1, 0) == EINVAL && dpl_poll(b.ch->context, NULL, 0, 1) == ETIMEDOUT);
 	free_bed(&b);
 }
 

@@ -43,7 +43,7 @@ static inline int eng_dev_poll_by_round(struct eng_dev *dev, const struct eng_cq
 /* eng_dev_ops.wait_comp: sleeps on the descriptor of the channel. */
 static inline int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 {
-	return dev->ops->wait(dev, chan->fd, -1, UINT64_MAX);
+	return eng_dev_wait_fd(dev, chan->fd, UINT64_MAX);
 }
 
 /* eng_dev_ops.query_port of a port that struct eng_port describes completely. */

@@ -42,7 +42,7 @@ static int progress(struct eng_dev *dev)
 	return did;
 }
 
-static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
+static int no_wait(struct eng_dev *dev, struct pollfd *fds, unsigned n, uint64_t until)
 {
 	return 0;
 }

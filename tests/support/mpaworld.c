@@ -160,7 +160,7 @@ static int dev_none(struct eng_dev *dev)
 	return 0;
 }
 
-static int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
+static int dev_wait(struct eng_dev *dev, struct pollfd *fds, unsigned n, uint64_t until)
 {
 	return 0;
 }

@@ -56,11 +56,11 @@ static int progress(struct eng_dev *dev)
 	return did;
 }
 
-static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
+static int no_wait(struct eng_dev *dev, struct pollfd *fds, unsigned n, uint64_t until)
 {
 	(void)dev;
-	(void)fd;
-	(void)also;
+	(void)fds;
+	(void)n;
 	(void)until;
 	return 0;
 }

@@ -112,7 +112,7 @@ static void leave_nothing(struct dev_adapter *ad)
 DEV_OVERLAY(static const struct dev_kind_row fake_kind, DEV_DEFAULT_ROW, .leave = leave_nothing);
 
 static const struct eng_dev_ops fake_ops = {
-	.progress = dev_progress, .post_fast = dev_post_fast, .poll = dev_poll,
+	.progress = dev_progress, .wait = dev_wait, .post_fast = dev_post_fast, .poll = dev_poll,
 };
 
 /* Posted work: the thread that was asked to do it, and whether it might touch the application's memory. */
@@ -207,7 +207,7 @@ static bool take_event(void)
 static void get_event(void)
 {
 	while (!take_event())
-		CHECK(dev_wait(&a->dev, event_fd, -1, UT_NEVER) == 0);
+		CHECK(eng_dev_wait_fd(&a->dev, event_fd, UT_NEVER) == 0);
 }
 
 static void poll_event(void)

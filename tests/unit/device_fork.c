@@ -88,7 +88,7 @@ static void starts_afresh(struct eng_ctx *ctx)
 	CHECK(fcntl(link_fd, F_GETFD) < 0 && errno == EBADF);
 	CHECK(attach(ctx) == -EIO);
 	CHECK(eng_dev_poll(ctx->dev, NULL, NULL) == 0);
-	CHECK(ctx->dev->ops->wait(ctx->dev, 0, -1, 0) == -EIO);
+	CHECK(eng_dev_wait_fd(ctx->dev, 0, 0) == -EIO);
 	dev_close(ctx);
 	CHECK(dev_open(&lo, &mine) == 0);
 	CHECK(mine->dev != ctx->dev && attach(mine) == 0);

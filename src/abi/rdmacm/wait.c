@@ -32,7 +32,7 @@ static int sleep_on(struct rcm_chan *ch)
 	struct eng_dev *dev = atomic_load(&ch->dev);
 
 	if (dev && !atomic_load(&ch->many) && !dev_is_foreign(dev))
-		return dev->ops->wait(dev, ch->pub.fd, -1, UT_NEVER);
+		return eng_dev_wait_fd(dev, ch->pub.fd, UT_NEVER);
 	return ppoll(&p, 1, NULL, NULL) < 0 ? -errno : 0;
 }
 

@@ -31,7 +31,7 @@ int vrb_wait(struct eng_dev *dev, int fd)
 {
 	int rc = may_sleep(dev, fd);
 
-	return rc ? rc : slept(dev->ops->wait(dev, fd, -1, UT_NEVER));
+	return rc ? rc : slept(eng_dev_wait_fd(dev, fd, UT_NEVER));
 }
 
 int vrb_wait_comp(struct eng_dev *dev, struct eng_chan *chan)

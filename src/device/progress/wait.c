@@ -38,7 +38,8 @@
 struct waiter {
 	struct dev_adapter *a;
 	struct eng_chan *chan; /* the wait ends with an event of this channel; NULL: with any progress */
-	int fd, also;  /* descriptors that the caller waits for; also may be -1 */
+	struct pollfd *fds; /* descriptors that the caller waits for, */
+	unsigned n;         /* so many */
 	uint64_t end;  /* the caller's limit, UT_NEVER: none */
 	int wake_fd;   /* the driver's, while it leads */
 	bool leads;
@@ -173,18 +174,17 @@ static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 	return done;
 }
 
-/* Sleeps on the caller's descriptors, and on the link if `link`. Returns bits of the descriptors that are
- * ready (1 fd, 2 link, 4 also), 0 at `until`, or -errno. */
+/* What sleep_on() finds ready. */
+#define READY_FDS 1  /* descriptors of the caller's */
+#define READY_LINK 2
+
+/* Sleeps on the caller's descriptors, and on the link if `link`. Returns bits of what is ready, 0 at `until`, or -errno. */
 static int sleep_on(struct waiter *w, bool link, uint64_t until)
 {
-	struct pollfd p[3] = {
-		{ .fd = w->fd, .events = POLLIN },
-		{ .fd = link ? atomic_load(&w->a->driver.link_fd) : -1, .events = POLLIN },
-		{ .fd = w->also, .events = POLLIN },
-	};
+	struct pollfd p[ENG_WAIT_FDS + 1];
 	uint64_t now = until == UT_NEVER ? 0 : ut_now();
 	struct timespec t = { 0 };
-	int r;
+	int ready = 0;
 
 	/* There is work that cannot be done yet, and the thread that prevents it may need this processor. */
 	if (until <= now && link)
@@ -193,10 +193,16 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 		t.tv_sec = (time_t)((until - now) / UT_S);
 		t.tv_nsec = (long)((until - now) % UT_S);
 	}
-	r = ppoll(p, w->also >= 0 ? 3 : link ? 2 : 1, until == UT_NEVER ? NULL : &t, NULL);
-	if (r < 0)
+	for (unsigned i = 0; i < w->n; i++)
+		p[i] = w->fds[i];
+	p[w->n] = (struct pollfd){ .fd = atomic_load(&w->a->driver.link_fd), .events = POLLIN };
+	if (ppoll(p, w->n + link, until == UT_NEVER ? NULL : &t, NULL) < 0)
 		return -errno;
-	return (p[0].revents ? 1 : 0) | (p[1].revents ? 2 : 0) | (p[2].revents ? 4 : 0);
+	for (unsigned i = 0; i < w->n; i++) {
+		w->fds[i].revents = p[i].revents;
+		ready |= p[i].revents ? READY_FDS : 0;
+	}
+	return ready | (link && p[w->n].revents ? READY_LINK : 0);
 }
 
 /*
@@ -224,7 +230,7 @@ static int sleep_on_set(struct waiter *w, uint64_t until)
 	if (r < 0)
 		return -errno;
 	atomic_store_explicit(&o->took_events, true, memory_order_release);
-	return r ? 2 : 0;
+	return r ? READY_LINK : 0;
 }
 
 static int rest(struct waiter *w, bool link, uint64_t until)
@@ -276,14 +282,14 @@ static int wait_loop(struct waiter *w)
 		r = rest(w, w->leads && idle < DEV_IDLE_WAKES, until < w->end ? until : w->end);
 		if (r < 0)
 			return r;
-		if (r & 5)
-			return r & 4 ? 1 : 0;
-		if (r & 2)
+		if (r & READY_FDS)
+			return 0;
+		if (r & READY_LINK)
 			look = DEV_LOOK_WOKEN;
 		if (!r && w->end != UT_NEVER && ut_now() >= w->end)
 			return -ETIMEDOUT;
 		/* Readable, yet nothing to read: do not spin on it. */
-		idle = idle >= DEV_IDLE_WAKES ? 0 : r & 2 ? idle + 1 : 0;
+		idle = idle >= DEV_IDLE_WAKES ? 0 : r & READY_LINK ? idle + 1 : 0;
 	}
 }
 
@@ -293,6 +299,8 @@ static int wait_as(struct waiter *w)
 
 	if (dev_is_foreign(&w->a->dev))
 		return -EIO;
+	for (unsigned i = 0; i < w->n; i++)
+		w->fds[i].revents = 0;
 	/* Address changes are events too, and only the background thread is told of them. */
 	r = dev_thread_start();
 	if (r < 0)
@@ -304,25 +312,24 @@ static int wait_as(struct waiter *w)
 	return r;
 }
 
-int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
+int dev_wait(struct eng_dev *dev, struct pollfd *fds, unsigned n, uint64_t until)
 {
-	struct waiter w = { .a = dev_adapter_of(dev), .fd = fd, .also = also, .end = until, .wake_fd = -1 };
+	struct waiter w = { .a = dev_adapter_of(dev), .fds = fds, .n = n, .end = until, .wake_fd = -1 };
 
 	return wait_as(&w);
 }
 
 int dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 {
-	struct waiter w = { .a = dev_adapter_of(dev), .chan = chan, .fd = chan->fd, .also = -1,
-			    .end = UT_NEVER, .wake_fd = -1 };
+	struct pollfd p = { .fd = chan->fd, .events = POLLIN };
+	struct waiter w = { .a = dev_adapter_of(dev), .chan = chan, .fds = &p, .n = 1, .end = UT_NEVER, .wake_fd = -1 };
 
 	return wait_as(&w);
 }
 
 int dev_wait_briefly(struct eng_dev *dev, uint64_t until)
 {
-	struct waiter w = { .a = dev_adapter_of(dev), .fd = -1, .also = -1, .end = until, .wake_fd = -1,
-			    .keeps_driver = true };
+	struct waiter w = { .a = dev_adapter_of(dev), .end = until, .wake_fd = -1, .keeps_driver = true };
 
 	return wait_as(&w);
 }
