@@ -17,12 +17,11 @@ static inline bool is_drivable(const struct dev_adapter *a)
 	return a->wired && !dev_is_foreign(&a->dev);
 }
 
-/* Returns true if `driver` drives the adapter, exactly `waiters` threads sleep for it, and no request waits. */
-static inline bool undisturbed(struct dev_adapter *a, enum dev_driver driver, unsigned waiters)
-	UT_REQUIRES(a->dev.lock)
+/* Returns true if `driver` drives the adapter, and no request waits. Waiting threads do not matter: under APP none leads, and each is
+ * woken by its own descriptor. */
+static inline bool undisturbed(struct dev_adapter *a, enum dev_driver driver) UT_REQUIRES(a->dev.lock)
 {
 	return atomic_load_explicit(&a->driver.current, memory_order_relaxed) == (int)driver &&
-	       atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) == waiters &&
 	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 }
 
@@ -30,7 +29,7 @@ static inline bool may_be_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	return a->rounds.without < a->rounds.most &&
 	       atomic_load_explicit(&a->driver.ticks, memory_order_relaxed) == a->rounds.tick &&
-	       undisturbed(a, DEV_DRIVER_APP, 0);
+	       undisturbed(a, DEV_DRIVER_APP);
 }
 
 /*
@@ -255,7 +254,8 @@ static bool wake_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.l
 	uint64_t now;
 	int n;
 
-	if (!a->rounds.quiescent || a->delayed_ack.penalty || !undisturbed(a, DEV_DRIVER_WAITER, 1))
+	if (!a->rounds.quiescent || a->delayed_ack.penalty || !undisturbed(a, DEV_DRIVER_WAITER) ||
+	    atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) != 1)
 		return false;
 	now = ut_now();
 	a->stage->pages_checked_at = now;
