@@ -200,14 +200,26 @@ static void fill(struct round *r)
 	r->real[2 * r->nr] = (struct pollfd){ r->efd, POLLIN, 0 };
 }
 
+/* The first one whose adapter this thread can drive. */
+static struct rs_sock *driven(const struct round *r)
+{
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+
+		if (s && s->comp && s->state == RS_CONNECTED)
+			return s;
+	}
+	return NULL;
+}
+
 static int poll_real(struct round *r, int timeout_ms)
 {
 	int n;
 
 	pthread_cleanup_push(close_round, r);
-	n = poll(r->real, 2 * r->nr + 1, timeout_ms);
+	n = rs_poll_driving(driven(r), r->real, 2 * r->nr + 1, timeout_ms);
 	pthread_cleanup_pop(0);
-	return n < 0 ? -errno : n;
+	return n;
 }
 
 /* A signalled eventfd returns to the pool, which empties it; the next round takes another. */

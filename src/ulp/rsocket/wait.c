@@ -8,14 +8,13 @@
  * thread cancelled there drops its reference and holds nothing.
  */
 #include "ulp/rsocket/wait.h"
+#include "dapple/verbs.h"
 #include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/cq.h"
 #include "ulp/rsocket/dgram.h"
 #include "ulp/rsocket/keepalive.h"
 #include "ulp/rsocket/listen.h"
 #include "ulp/rsocket/table.h"
-
-#include <poll.h>
 
 bool rs_test_read(struct rs_sock *s)
 {
@@ -109,14 +108,31 @@ static void cancelled(void *arg)
 	rs_put(me->s);
 }
 
+/* The adapter of a stream that is connected; of a datagram socket there may be several. */
+static struct ibv_context *adapter_of(const struct rs_sock *s)
+{
+	return s && s->comp && s->state == RS_CONNECTED ? s->comp->context : NULL;
+}
+
+int rs_poll_driving(struct rs_sock *s, struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	uint64_t until = timeout_ms < 0 ? UINT64_MAX : (rs_now() + (uint64_t)timeout_ms * 1000) * 1000;
+	struct ibv_context *context = adapter_of(s);
+	int r = context && n <= DPL_POLL_FDS ? dpl_poll(context, fds, (unsigned)n, until) : EOPNOTSUPP;
+
+	if (r == EOPNOTSUPP || r == EIO)
+		r = poll(fds, n, timeout_ms) < 0 ? errno : 0;
+	return r == ETIMEDOUT ? 0 : r ? -r : 1;
+}
+
 static int poll_for(struct waiting *me, struct pollfd *fds, int timeout_ms)
 {
 	int r;
 
 	pthread_cleanup_push(cancelled, me);
-	r = poll(fds, 3, timeout_ms);
+	r = rs_poll_driving(me->s, fds, 3, timeout_ms);
 	pthread_cleanup_pop(0);
-	return r < 0 ? -errno : r;
+	return r;
 }
 
 static int shorter(int a, int b)

@@ -5,6 +5,8 @@
 
 #include "ulp/rsocket/sock.h"
 
+#include <poll.h>
+
 /* A condition. Called with c held. */
 typedef bool rs_test_fn(struct rs_sock *s);
 rs_test_fn rs_test_read, rs_test_write, rs_test_ctrl, rs_test_idle;
@@ -17,6 +19,11 @@ rs_test_fn rs_test_read, rs_test_write, rs_test_ctrl, rs_test_idle;
 int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms);
 /* The descriptors that become readable with news of s; -1 for none. */
 void rs_fds(struct rs_sock *s, int fd[2]);
+/*
+ * poll() for a thread that waits for s and others (NULL: for none that can drive an adapter): by dpl_poll() where that takes so many, so that the
+ * thread drives the adapter of s meanwhile. Returns how many descriptors are ready at least, 0 at the end of timeout_ms, or a negative errno.
+ */
+int rs_poll_driving(struct rs_sock *s, struct pollfd *fds, nfds_t n, int timeout_ms);
 /* Takes the events of the descriptors of rs_fds() that were readable. Called without a lock. */
 void rs_ready(struct rs_sock *s, bool first, bool second);
 
