@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,7 +146,7 @@ int ulp_make_queues(struct ulp_conn *u, unsigned entries)
 	u->channel = ibv_create_comp_channel(u->id->verbs);
 	if (!u->channel || fcntl(u->channel->fd, F_SETFL, fcntl(u->channel->fd, F_GETFL) | O_NONBLOCK))
 		return ulp_end(u, errno, "no completion channel can be made (%s)", strerror(errno));
-	*(void **)&u->wait_comp = dlsym(RTLD_DEFAULT, "dpl_wait_comp");
+	*(void **)&u->poll_driving = dlsym(RTLD_DEFAULT, "dpl_poll");
 	u->cq = ibv_create_cq(u->id->verbs, (int)entries, NULL, u->channel, 0);
 	if (!u->cq || ibv_req_notify_cq(u->cq, 0))
 		return ulp_end(u, errno, "no completion queue can be made (%s)", strerror(errno));
@@ -167,15 +166,16 @@ int ulp_make_memory(struct ulp_conn *u, size_t len)
 				   "locked memory (ulimit -l)", strerror(errno));
 }
 
-int ulp_sleep(const struct ulp_conn *u, int timeout_ms)
+int ulp_poll(const struct ulp_conn *u, struct pollfd *fds, unsigned n, int timeout_ms)
 {
-	struct pollfd p[] = { { u->channel->fd, POLLIN, 0 }, { u->events->fd, POLLIN, 0 } };
 	uint64_t until = timeout_ms < 0 ? UINT64_MAX : (uint64_t)ulp_now_ns() + (uint64_t)timeout_ms * 1000000;
-	int r = u->wait_comp ? u->wait_comp(u->channel, u->events->fd, until) : EOPNOTSUPP;
+	int r = u->poll_driving ? u->poll_driving(u->channel->context, fds, n, until) : EOPNOTSUPP, ready = 1;
 
-	if (!r || r == ETIMEDOUT || r == EINTR)
-		return 0;
-	return poll(p, 2, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
+	if (r == EOPNOTSUPP || r == EIO) {
+		ready = poll(fds, n, timeout_ms);
+		r = ready < 0 ? errno : 0;
+	}
+	return r == ETIMEDOUT || r == EINTR ? 0 : r ? -r : ready;
 }
 
 void ulp_destroy_qp(struct ulp_conn *u)

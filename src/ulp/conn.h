@@ -8,6 +8,7 @@
 #ifndef ULP_CONN_H
 #define ULP_CONN_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -24,8 +25,8 @@ struct ulp_conn {
 	struct ibv_pd *pd;
 	bool shares_pd;                 /* the domain was there before, and stays */
 	struct ibv_comp_channel *channel;
-	/* dpl_wait_comp() of dapple/verbs.h, which other adapters' libraries do not have: then NULL. */
-	int (*wait_comp)(struct ibv_comp_channel *channel, int fd, uint64_t until);
+	/* dpl_poll() of dapple/verbs.h, which other adapters' libraries do not have: then NULL. */
+	int (*poll_driving)(struct ibv_context *context, struct pollfd *fds, unsigned n, uint64_t until);
 	struct ibv_cq *cq;
 	uint8_t *memory;
 	size_t memory_len;
@@ -71,12 +72,12 @@ int ulp_make_queues(struct ulp_conn *u, unsigned entries);
 int ulp_make_memory(struct ulp_conn *u, size_t len);
 
 /*
- * Sleeps until the completion queue, which is armed, has an event, or the identifier has one, for timeout_ms at most (-1: no limit); a signal
- * ends it, too. By dpl_wait_comp() the thread drives the adapter meanwhile: what comes wakes this thread, and none in front of it. A thread that
- * polls and then sleeps by a call of its own seems to poll still, until the background thread has missed its polls for a millisecond.
- * Returns 0, or a negative errno, which does not end the connection.
+ * As poll(2), while the thread drives the adapter of the connection (dpl_poll): what comes wakes this thread, and none in front of it. A thread
+ * that polls its queue and then sleeps in poll(2) itself seems to poll still, until the background thread has missed its polls for a millisecond.
+ * Returns how many descriptors are ready at least, 0 at the end of the time or behind a signal, or a negative errno, which does not end the
+ * connection.
  */
-int ulp_sleep(const struct ulp_conn *u, int timeout_ms);
+int ulp_poll(const struct ulp_conn *u, struct pollfd *fds, unsigned n, int timeout_ms);
 
 /* Destroys the queue pair, after which the protocol's own regions may go; and the rest. */
 void ulp_destroy_qp(struct ulp_conn *u);

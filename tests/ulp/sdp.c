@@ -234,14 +234,14 @@ static void stream_reset_client(struct ends *e)
 /* --- a thread that has polled long enough sleeps inside the adapter --- */
 
 static struct ends *sleeper;
-static int (*wait_comp)(struct ibv_comp_channel *channel, int fd, uint64_t until);
+static int (*poll_driving)(struct ibv_context *context, struct pollfd *fds, unsigned n, uint64_t until);
 
-static int tell_and_wait(struct ibv_comp_channel *channel, int fd, uint64_t until)
+static int tell_and_poll(struct ibv_context *context, struct pollfd *fds, unsigned n, uint64_t until)
 {
 	if (sleeper)
 		mark(sleeper);
 	sleeper = NULL;
-	return wait_comp(channel, fd, until);
+	return poll_driving(context, fds, n, until);
 }
 
 static void sleep_server(struct ends *e)
@@ -249,9 +249,9 @@ static void sleep_server(struct ends *e)
 	struct sdp_conn *c = sdp_ends_serve_good(e);
 	struct sdp_stream s;
 
-	CHECK(c->rdma.wait_comp);
-	wait_comp = c->rdma.wait_comp;
-	c->rdma.wait_comp = tell_and_wait;
+	CHECK(c->rdma.poll_driving);
+	poll_driving = c->rdma.poll_driving;
+	c->rdma.poll_driving = tell_and_poll;
 	sleeper = e;
 	sdp_stream_begin(&s, c, &sdp_conf_stream, 0);
 	stream_receive(&s, 1, 1);
@@ -266,7 +266,7 @@ static void sleep_client(struct ends *e)
 	struct pollfd p = { e->in, POLLIN, 0 };
 	struct sdp_stream s;
 
-	CHECK_MSG(poll(&p, 1, SDP_ENDS_MS) == 1, "the server does not sleep by dpl_wait_comp()");
+	CHECK_MSG(poll(&p, 1, SDP_ENDS_MS) == 1, "the server does not sleep by dpl_poll()");
 	await(e);
 	sdp_stream_begin(&s, c, &sdp_conf_stream, 0);
 	stream_send(&s, 1, 1);

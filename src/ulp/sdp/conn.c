@@ -118,9 +118,9 @@ int sdp_conn_wait(const struct sdp_conn *c)
 	return !first ? -1 : first > now ? (int)(first - now) : 0;
 }
 
-int sdp_conn_sleep(const struct sdp_conn *c)
+int sdp_conn_sleep(const struct sdp_conn *c, struct pollfd *fds, unsigned n, int timeout_ms)
 {
-	return ulp_sleep(&c->rdma, sdp_conn_wait(c));
+	return ulp_poll(&c->rdma, fds, n, timeout_ms);
 }
 
 static int complete(struct sdp_conn *c, const struct ibv_wc *wc)

@@ -441,7 +441,10 @@ struct srp_session *srp_login(const struct sockaddr *to, const struct srp_conf *
 
 int srp_session_sleep(const struct srp_session *s, int timeout_ms)
 {
-	return ulp_sleep(&s->ch.rdma, timeout_ms);
+	struct pollfd p[SRP_CHAN_FDS];
+
+	srp_chan_fds(&s->ch, p);
+	return ulp_poll(&s->ch.rdma, p, SRP_CHAN_FDS, timeout_ms);
 }
 
 /* Waits for something until `end`. Returns 0, or a negative errno: the session has ended, and with it all commands; or -ETIMEDOUT. */
@@ -453,7 +456,7 @@ static int wait_until(struct srp_session *s, int64_t end)
 	if (left <= 0)
 		return -ETIMEDOUT;
 	r = srp_session_sleep(s, (int)left);
-	if (!r)
+	if (r >= 0)
 		return srp_session_progress(s);
 	r = ulp_end(&s->ch.rdma, -r, "poll fails (%s)", strerror(-r));
 	finish_all(s, -r);
