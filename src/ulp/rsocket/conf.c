@@ -17,11 +17,13 @@
 #include <unistd.h>
 
 #define CONF_DIR "/etc/rdma/rsocket"
+#define POLLING_US 10u /* as in rdma-core */
+#define POLLING_MOST_US 10000000u
+#define POLLING_UNSET UINT32_MAX
 
 static struct rs_conf conf = {
 	.o = { .sq_size = 384, .rq_size = 384, .inl = 64, .sbuf_size = 1 << 17,
 	       .rbuf_size = 1 << 17, .keep_idle = 7200 },
-	.polling_us = 10,
 	.wake_ms = 5000,
 };
 
@@ -75,7 +77,10 @@ static void load(void)
 
 	if (!dir || !*dir)
 		dir = CONF_DIR;
-	conf.polling_us = (uint32_t)setting(dir, "polling_time", conf.polling_us, 10000000);
+	conf.polling_us = (uint32_t)setting(dir, "polling_time", POLLING_UNSET, POLLING_MOST_US);
+	conf.polling_is_set = conf.polling_us != POLLING_UNSET;
+	if (!conf.polling_is_set)
+		conf.polling_us = POLLING_US;
 	conf.wake_ms = (uint32_t)setting(dir, "wake_up_interval", conf.wake_ms, 1 << 30);
 	o->inl = (uint32_t)setting(dir, "inline_default", o->inl, UINT16_MAX);
 	o->sq_size = (uint32_t)setting(dir, "sqsize_default", o->sq_size, UINT16_MAX);

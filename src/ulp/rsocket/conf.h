@@ -20,6 +20,7 @@ struct rs_opts {
 struct rs_conf {
 	struct rs_opts o;
 	uint32_t polling_us;
+	bool polling_is_set;    /* by the administrator: it holds as it is, and no wait polls for longer */
 	uint32_t wake_ms;       /* longest sleep of rpoll(); 0 is unlimited */
 };
 

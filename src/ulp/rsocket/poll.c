@@ -264,7 +264,7 @@ static int sleep_round(struct round *r, uint64_t end)
 
 static int poll_all(struct round *r, int timeout_ms)
 {
-	uint64_t start = rs_now(), spin = start + rs_conf()->polling_us;
+	uint64_t start = rs_now(), spin = start + rs_spin_us();
 	uint64_t end = timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000;
 	int n;
 

@@ -75,7 +75,7 @@ static bool look(struct rs_sock *s, rs_test_fn *test)
 
 static bool spin(struct rs_sock *s, rs_test_fn *test)
 {
-	uint64_t end = rs_now() + rs_conf()->polling_us;
+	uint64_t end = rs_now() + rs_spin_us();
 
 	do {
 		if (look(s, test))
@@ -108,6 +108,22 @@ static void cancelled(void *arg)
 	rs_put(me->s);
 }
 
+static __thread uint32_t spin_us; /* 0: as the setting says */
+
+uint32_t rs_spin_us(void)
+{
+	return spin_us ? spin_us : rs_conf()->polling_us;
+}
+
+static void slept(uint64_t us)
+{
+	uint32_t longer = 2 * rs_spin_us();
+
+	if (rs_conf()->polling_is_set)
+		return;
+	spin_us = us >= RS_SPIN_MOST_US ? 0 : longer < RS_SPIN_MOST_US ? longer : RS_SPIN_MOST_US;
+}
+
 /* The adapter of a stream that is connected; of a datagram socket there may be several. */
 static struct ibv_context *adapter_of(const struct rs_sock *s)
 {
@@ -116,12 +132,13 @@ static struct ibv_context *adapter_of(const struct rs_sock *s)
 
 int rs_poll_driving(struct rs_sock *s, struct pollfd *fds, nfds_t n, int timeout_ms)
 {
-	uint64_t until = timeout_ms < 0 ? UINT64_MAX : (rs_now() + (uint64_t)timeout_ms * 1000) * 1000;
+	uint64_t from = rs_now(), until = timeout_ms < 0 ? UINT64_MAX : (from + (uint64_t)timeout_ms * 1000) * 1000;
 	struct ibv_context *context = adapter_of(s);
 	int r = context && n <= DPL_POLL_FDS ? dpl_poll(context, fds, (unsigned)n, until) : EOPNOTSUPP;
 
 	if (r == EOPNOTSUPP || r == EIO)
 		r = poll(fds, n, timeout_ms) < 0 ? errno : 0;
+	slept(rs_now() - from);
 	return r == ETIMEDOUT ? 0 : r ? -r : 1;
 }
 

@@ -21,9 +21,16 @@ int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms);
 void rs_fds(struct rs_sock *s, int fd[2]);
 /*
  * poll() for a thread that waits for s and others (NULL: for none that can drive an adapter): by dpl_poll() where that takes so many, so that the
- * thread drives the adapter of s meanwhile. Returns how many descriptors are ready at least, 0 at the end of timeout_ms, or a negative errno.
+ * thread drives the adapter of s meanwhile. Counts as a sleep for rs_spin_us(). Returns how many descriptors are ready at least, 0 at the end of timeout_ms, or a negative errno.
  */
 int rs_poll_driving(struct rs_sock *s, struct pollfd *fds, nfds_t n, int timeout_ms);
+/*
+ * For how many us a wait of this thread polls before it sleeps. That is the administrator's setting; without one it doubles behind each sleep of less
+ * than RS_SPIN_MOST_US, and a longer sleep begins anew: 64 KiB, or an answer through sockets of the kernel, take longer than the 10 us that
+ * a network card's take, and a sleep and its wake-up as long again.
+ */
+uint32_t rs_spin_us(void);
+#define RS_SPIN_MOST_US 100u
 /* Takes the events of the descriptors of rs_fds() that were readable. Called without a lock. */
 void rs_ready(struct rs_sock *s, bool first, bool second);
 
