@@ -175,7 +175,7 @@ int ulp_poll(const struct ulp_conn *u, struct pollfd *fds, unsigned n, int timeo
 		ready = poll(fds, n, timeout_ms);
 		r = ready < 0 ? errno : 0;
 	}
-	return r == ETIMEDOUT || r == EINTR ? 0 : r ? -r : ready;
+	return r == ETIMEDOUT ? 0 : r ? -r : ready;
 }
 
 void ulp_destroy_qp(struct ulp_conn *u)

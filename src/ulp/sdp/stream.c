@@ -57,7 +57,7 @@ static int look(struct sdp_stream *s)
 	}
 	sdp_conn_fds(s->c, p);
 	r = sdp_conn_sleep(s->c, p, SDP_CONN_FDS, sdp_conn_wait(s->c));
-	return came(s, r < 0 ? r : sdp_conn_progress(s->c));
+	return came(s, r < 0 && r != -EINTR ? r : sdp_conn_progress(s->c));
 }
 
 /* --- sending --- */

@@ -456,7 +456,7 @@ static int wait_until(struct srp_session *s, int64_t end)
 	if (left <= 0)
 		return -ETIMEDOUT;
 	r = srp_session_sleep(s, (int)left);
-	if (r >= 0)
+	if (r >= 0 || r == -EINTR)
 		return srp_session_progress(s);
 	r = ulp_end(&s->ch.rdma, -r, "poll fails (%s)", strerror(-r));
 	finish_all(s, -r);

@@ -321,7 +321,7 @@ static int run(struct srp_serving *s)
 		srp_chan_fds(&s->ch, p);
 		p[SRP_CHAN_FDS] = (struct pollfd){ s->kick_fd, s->leaving ? 0 : POLLIN, 0 };
 		if (!r)
-			n = poll(p, SRP_CHAN_FDS + 1, s->leaving ? LEAVE_MS : -1);
+			n = ulp_poll(&s->ch.rdma, p, SRP_CHAN_FDS + 1, s->leaving ? LEAVE_MS : -1);
 		if (!r && s->leaving && !n)
 			r = ulp_end(&s->ch.rdma, ESHUTDOWN, "the target logs the initiator out");
 	}
