@@ -5,6 +5,8 @@
  */
 #include "srp_ends.h"
 
+#include <stdatomic.h>
+
 #include <arpa/inet.h>
 
 /* --- the target --- */
@@ -522,6 +524,63 @@ static void back_client(struct ends *e)
 	srp_disk_close(d);
 }
 
+/* --- a session that is lost while a transfer has some of its commands behind it and others to come --- */
+
+#define LOSSES 80
+
+/* A disk whose transfer had just ended logs in once more. */
+static void losses_server(struct ends *e)
+{
+	static struct srp_service s[3 * LOSSES];
+	struct ulp_listener *l = ends_listen(e, RDMA_PS_TCP);
+	struct pollfd p[] = { { ulp_listener_fd(l), POLLIN, 0 }, { e->in, POLLIN, 0 } };
+	unsigned n = 0;
+
+	srp_ends_make_target();
+	while (poll(p, 2, -1) > 0 && !p[1].revents) {
+		CHECK(n < 3 * LOSSES);
+		if (!ulp_listener_next(l, &s[n].q))
+			srp_ends_begin(&s[n++]);
+	}
+	await(e);
+	while (n--)
+		CHECK(!pthread_join(s[n].thread, NULL));
+	ulp_listener_close(l);
+}
+
+static atomic_bool has_lost;
+
+static void *read_until_lost(void *arg)
+{
+	static uint8_t at[SRP_ENDS_UNIT];
+	int r;
+
+	do
+		r = srp_disk_read(arg, at, sizeof(at), 0);
+	while (!r && !atomic_load(&has_lost));
+	CHECK_MSG(!r || (r == -ECONNRESET && strstr(srp_disk_why(), "the session is lost")), "%d %s", r, srp_disk_why());
+	return NULL;
+}
+
+static void losses_client(struct ends *e)
+{
+	struct srp_disk_conf c = srp_ends_conf(e);
+	struct srp_disk *d;
+	pthread_t t;
+
+	for (int i = 0; i < LOSSES; i++) {
+		d = open_disk(&c);
+		atomic_store(&has_lost, false);
+		CHECK(!pthread_create(&t, NULL, read_until_lost, d));
+		/* The target ends the first session for the second one. */
+		srp_logout(srp_ends_log_in(&c));
+		atomic_store(&has_lost, true);
+		CHECK(!pthread_join(t, NULL));
+		srp_disk_close(d);
+	}
+	mark(e);
+}
+
 int main(void)
 {
 	ends_run("what a disk says", AF_INET, serve_one, facts_client);
@@ -535,5 +594,6 @@ int main(void)
 	ends_run("logins that are rejected", AF_INET, logins_server, logins_client);
 	ends_run("a second login", AF_INET, again_server, again_client);
 	ends_run("a target that comes back", AF_INET, back_server, back_client);
+	ends_run("sessions lost amid transfers", AF_INET, losses_server, losses_client);
 	return 0;
 }

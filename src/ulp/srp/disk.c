@@ -40,7 +40,8 @@ struct srp_disk {
 	struct srp_session *session;    /* NULL: it is lost */
 	bool led;                       /* a thread is the leader */
 	struct task *tasks;             /* under way, the oldest one first */
-	char lost[SRP_DISK_WHY_MAX];    /* why there is no session */
+	int lost_error;                 /* why there is none, */
+	char lost[SRP_DISK_WHY_MAX];    /* and the sentence */
 };
 
 static _Thread_local char disk_why[SRP_DISK_WHY_MAX];
@@ -125,6 +126,7 @@ static int reconnect(struct srp_disk *d)
 		nanosleep(&pause, NULL);
 	}
 	snprintf(d->lost, sizeof(d->lost), "%s", disk_why);
+	d->lost_error = r;
 	return r;
 }
 
@@ -229,6 +231,15 @@ static int sleep_ms(const struct srp_disk *d)
 	return (int)(first - now);
 }
 
+/* The session is lost, and no task is answered any more. */
+static void end_all(struct srp_disk *d)
+{
+	for (struct task *t = d->tasks; t; t = t->next)
+		if (!t->over)
+			end(t, d->lost_error);
+	pthread_cond_broadcast(&d->moved);
+}
+
 /* Sleeps until the session has something, and takes it. The lock is free meanwhile: other threads add tasks and send them. */
 static void lead(struct srp_disk *d)
 {
@@ -248,9 +259,8 @@ static void lead(struct srp_disk *d)
 	}
 	if (r)
 		r = reconnect(d);
-	for (struct task *t = d->tasks; r && t; t = t->next)
-		if (!t->over)
-			end(t, r);
+	if (r)
+		end_all(d);
 	d->led = false;
 	pthread_cond_broadcast(&d->moved);
 }
@@ -258,6 +268,11 @@ static void lead(struct srp_disk *d)
 /* Sends, and waits until something has moved. A task of the caller is not over. */
 static void step(struct srp_disk *d)
 {
+	/* Commands of a transfer that had others behind it when the session was lost. The next call makes another session. */
+	if (!d->session) {
+		end_all(d);
+		return;
+	}
 	push(d);
 	if (d->led)
 		pthread_cond_wait(&d->moved, &d->lock);
