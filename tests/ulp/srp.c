@@ -343,7 +343,6 @@ static void credits_server(struct ends *e)
 
 static void run_many(struct srp_session *s, struct srp_io *io, unsigned nr)
 {
-	struct pollfd p[SRP_CHAN_FDS];
 	unsigned sent = 0, done = 0, under_way = 0, most = 0;
 	int r = 0;
 
@@ -356,9 +355,8 @@ static void run_many(struct srp_session *s, struct srp_io *io, unsigned nr)
 			under_way += !io[i].done;
 		done = sent - under_way;
 		most = under_way > most ? under_way : most;
-		srp_session_fds(s, p);
 		if (done < nr && under_way)
-			CHECK(poll(p, SRP_CHAN_FDS, SRP_ENDS_MS) > 0);
+			CHECK(srp_session_sleep(s, SRP_ENDS_MS) > 0);
 		CHECK(!srp_session_progress(s));
 	}
 	CHECK_MSG(most > 2 && most <= 11, "%u commands under way", most);
@@ -457,12 +455,8 @@ static void again_server(struct ends *e)
 
 static void wait_for_end(struct srp_session *s)
 {
-	struct pollfd p[SRP_CHAN_FDS];
-
-	while (!srp_session_progress(s)) {
-		srp_session_fds(s, p);
-		CHECK(poll(p, SRP_CHAN_FDS, SRP_ENDS_MS) > 0);
-	}
+	while (!srp_session_progress(s))
+		CHECK(srp_session_sleep(s, SRP_ENDS_MS) > 0);
 }
 
 static void again_client(struct ends *e)

@@ -245,11 +245,6 @@ int srp_session_progress(struct srp_session *s)
 	return r;
 }
 
-void srp_session_fds(const struct srp_session *s, struct pollfd fds[SRP_CHAN_FDS])
-{
-	srp_chan_fds(&s->ch, fds);
-}
-
 const char *srp_session_why(const struct srp_session *s)
 {
 	return s->ch.rdma.why;

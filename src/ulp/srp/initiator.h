@@ -66,8 +66,7 @@ struct srp_session *srp_login(const struct sockaddr *to, const struct srp_conf *
 /* Sends SRP_I_LOGOUT if the session stands, disconnects and frees. Commands without a response are done with an error. */
 void srp_logout(struct srp_session *s);
 
-void srp_session_fds(const struct srp_session *s, struct pollfd fds[SRP_CHAN_FDS]);
-/* Sleeps for those descriptors, also beside threads that submit; as ulp_poll(). */
+/* Sleeps until srp_session_progress() has something to do, also beside threads that submit; as ulp_poll(). */
 int srp_session_sleep(const struct srp_session *s, int timeout_ms);
 /* Does what is due. Returns 0, or a negative errno: the session has ended and all commands are done. */
 int srp_session_progress(struct srp_session *s);
