@@ -73,6 +73,9 @@ TARGETS += [
 TARGETS += [("SDP", f"{name} bandwidth", at("stream SDP bandwidth", key), at("stream TCP bandwidth", key), "TCP over loopback", AT_LEAST, 1.0)
             for name, key in (("1 B", "1"), ("8 B", "8"), ("64 B", "64"), ("512 B", "512"), ("4 KiB", "4096"), ("16 KiB", "16384"),
                               ("256 KiB", "262144"), ("1 MiB", "1048576"), ("4 MiB", "4194304"))]
+TARGETS += [("rsockets", "8 B, half of a round trip", at("stream rsocket latency", "8"), at("stream TCP latency", "8"), "TCP over loopback", AT_MOST, 0.5)]
+TARGETS += [("rsockets", f"{name} bandwidth", at("stream rsocket bandwidth", key), at("stream TCP bandwidth", key), "TCP over loopback", AT_LEAST, 1.0)
+            for name, key in (("64 B", "64"), ("4 KiB", "4096"), ("16 KiB", "16384"), ("64 KiB", "65536"), ("1 MiB", "1048576"))]
 for title, way in (("SDP, carried", "SDP"), ("SDP, `--sdp-own`", "SDP own")):
     for name, slow, factor in (("8 B", True, 0.5), ("64 KiB", False, 2.0), ("1 MiB", False, 1.0)):
         TARGETS += [(title, f"`rstream -T s` {name}", at(f"rstream {way} {name}"), at(f"rstream TCP {name}"), "TCP over loopback",

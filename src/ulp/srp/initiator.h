@@ -3,7 +3,7 @@
  * The initiator of SRP: one session with a target over one RDMA channel. The memory of a command is registered when the
  * command is sent and deregistered when it is done: the target reaches it for that time alone.
  *
- * A session belongs to one thread. That thread submits commands, waits for srp_session_fds() and calls
+ * A session belongs to one thread. That thread submits commands, sleeps by srp_session_sleep() and calls
  * srp_session_progress(), until `done` of the command; or it uses the calls that wait.
  */
 #ifndef ULP_SRP_INITIATOR_H
