@@ -54,9 +54,9 @@ enum eng_acks {
 	ENG_ACKS_LATER,   /* they wait for a request of their queue pair */
 };
 
-/* What the device room provides. Every slot is filled, if need be with its default. */
-#define ENG_WAIT_FDS 16u
+#define ENG_WAIT_FDS 16u /* descriptors of one wait */
 
+/* What the device room provides. Every slot is filled, if need be with its default. */
 struct eng_dev_ops {
 	/*
 	 * One round of progress without blocking: receive, timers, pending

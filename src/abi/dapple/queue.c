@@ -64,6 +64,8 @@ UT_EXPORT int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t u
 	return -rc;
 }
 
+_Static_assert(DPL_POLL_FDS == ENG_WAIT_FDS, "dpl_poll() takes what a wait takes");
+
 /* A wait that ends with progress has not looked at the descriptors. */
 static bool is_ready(struct pollfd *fds, unsigned n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * rpoll() waits for rsockets and ordinary descriptors together: it looks at all of them, polls for a
- * moment, then arms every rsocket, enters its list of sleepers, looks once more and sleeps in one
- * poll() on the real descriptors. The sleep is a cancellation point and holds only references.
+ * moment, then arms every rsocket, enters its list of sleepers, looks once more and sleeps on the real
+ * descriptors, as one that waits for a single rsocket does (wait.c). The sleep is a cancellation point and holds only references.
  * rselect() is rpoll() with sets of descriptors.
  */
 #include "ulp/rsocket/poll.h"

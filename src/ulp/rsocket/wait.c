@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A waiting thread first polls for the time that the administrator set, then arms the completion
- * queue, tests once more and sleeps on the real descriptors.
+ * A waiting thread first polls for a while (rs_spin_us), then arms the completion
+ * queue, tests once more and sleeps on the real descriptors, while it drives the adapter (dpl_poll).
  *
  * No wake-up is lost: a completion after the arming makes the descriptor readable, and rs_cq_event()
  * alone takes that event, waking every other sleeper. The sleep is the only cancellation point; a

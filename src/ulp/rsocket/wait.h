@@ -21,7 +21,8 @@ int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms);
 void rs_fds(struct rs_sock *s, int fd[2]);
 /*
  * poll() for a thread that waits for s and others (NULL: for none that can drive an adapter): by dpl_poll() where that takes so many, so that the
- * thread drives the adapter of s meanwhile. Counts as a sleep for rs_spin_us(). Returns how many descriptors are ready at least, 0 at the end of timeout_ms, or a negative errno.
+ * thread drives the adapter of s meanwhile. Counts as a sleep for rs_spin_us(). Returns how many descriptors are ready at least, 0 at the end of
+ * timeout_ms, or a negative errno.
  */
 int rs_poll_driving(struct rs_sock *s, struct pollfd *fds, nfds_t n, int timeout_ms);
 /*

@@ -243,11 +243,12 @@ static void end_all(struct srp_disk *d)
 /* Sleeps until the session has something, and takes it. The lock is free meanwhile: other threads add tasks and send them. */
 static void lead(struct srp_disk *d)
 {
+	const struct srp_session *s = d->session; /* the leader alone ends it */
 	int ms = sleep_ms(d), r;
 
 	d->led = true;
 	pthread_mutex_unlock(&d->lock);
-	srp_session_sleep(d->session, ms);
+	srp_session_sleep(s, ms);
 	pthread_mutex_lock(&d->lock);
 	r = srp_session_progress(d->session);
 	settle_all(d);
