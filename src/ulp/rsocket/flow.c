@@ -35,6 +35,13 @@ void rs_flow_connect(struct rs_flow *f, const struct rs_conn *peer)
 	f->peer_nr = 1 % peer->sgl.length;
 }
 
+/* A word that a Write of the peer may be about to change: the thread that places it may be another one of this process, and ThreadSanitizer
+ * would take the two for a race. */
+static __attribute__((noinline, no_sanitize("thread"))) uint64_t peek(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
 /*
  * The peer's Write may be in progress during this read. The entry was cleared before the peer was
  * granted it, an aligned 8-byte word never tears, and neither word of a valid entry is 0 (key and
@@ -49,7 +56,7 @@ int rs_flow_target(struct rs_flow *f, struct rs_sge *list)
 		return 0;
 	entry = &list[(f->target_nr + 1) % RS_SGL_SIZE];
 	for (int i = 0; i < 2; i++)
-		word[i] = __atomic_load_n((uint64_t *)(void *)entry + i, __ATOMIC_ACQUIRE);
+		word[i] = peek((uint64_t *)(void *)entry + i);
 	if (!word[0] || !word[1])
 		return 0;
 	memcpy(&f->target, word, sizeof(f->target));
