@@ -322,7 +322,8 @@ static void tap_commit(struct shm_channel *c, struct shm_reservation *at, uint32
 {
 	struct obs_tap *t = tap_of_channel(c);
 
-	put_sent(t, obs_ring_now(&t->ring), &t->flow, (const uint64_t *)(const void *)at->header, at->data, bytes);
+	t->sent_at = obs_ring_now(&t->ring);
+	put_sent(t, t->sent_at, &t->flow, (const uint64_t *)(const void *)at->header, at->data, bytes);
 	t->chan_ops->commit(c, at, bytes);
 }
 
@@ -337,13 +338,14 @@ static bool tap_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t qp
 	return true;
 }
 
-/* Messages that leave together have one time: to read it takes as long as a third of the record. */
+/* Messages that leave together have one time: to read it takes as long as a third of the record. The first of them may have been committed in
+ * another way, or before the capture began. */
 static void tap_watch(struct shm_channel *c, const struct ut_flow *f, const uint8_t *header, const uint8_t *data, uint32_t bytes,
 		      bool follows)
 {
 	struct obs_tap *t = tap_of_channel(c);
 
-	if (!follows)
+	if (!follows || !t->sent_at)
 		t->sent_at = obs_ring_now(&t->ring);
 	put_sent(t, t->sent_at, f, (const uint64_t *)(const void *)header, data, bytes);
 }
