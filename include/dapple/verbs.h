@@ -144,7 +144,7 @@ int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t until);
  * As poll(2) with n descriptors (at most DPL_POLL_FDS), and a limit as above, for a thread that waits for several: completion channels of
  * the adapter, whose queues are armed, event channels, and others. The caller drives the adapter while it sleeps. A thread that polls
  * its queues and then sleeps in poll(2) itself seems to poll still; until the background thread has missed its polls for a millisecond
- * no thread may look for what comes. Returns 0 if a descriptor is ready (revents say which); ETIMEDOUT; EINTR after a signal handler ran, with
+ * no thread may look for messages. Returns 0 if a descriptor is ready (revents say which); ETIMEDOUT; EINTR after a signal handler ran, with
  * SA_RESTART or without; EINVAL: too many.
  */
 #define DPL_POLL_FDS 16

@@ -72,7 +72,7 @@ int ulp_make_queues(struct ulp_conn *u, unsigned entries);
 int ulp_make_memory(struct ulp_conn *u, size_t len);
 
 /*
- * As poll(2), while the thread drives the adapter of the connection (dpl_poll): what comes wakes this thread, and none in front of it. A thread
+ * As poll(2), while the thread drives the adapter of the connection (dpl_poll): a message wakes this thread, and none in front of it. A thread
  * that polls its queue and then sleeps in poll(2) itself seems to poll still, until the background thread has missed its polls for a millisecond.
  * Returns how many descriptors are ready at least, 0 at the end of the time, or a negative errno, which does not end the connection.
  */

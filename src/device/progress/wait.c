@@ -174,11 +174,11 @@ static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 	return done;
 }
 
-/* What sleep_on() finds ready. */
+/* Bits of sleep_on(). */
 #define READY_FDS 1  /* descriptors of the caller's */
 #define READY_LINK 2
 
-/* Sleeps on the caller's descriptors, and on the link if `link`. Returns bits of what is ready, 0 at `until`, or -errno. */
+/* Sleeps on the caller's descriptors, and on the link if `link`. Returns bits of those that are ready, 0 at `until`, or -errno. */
 static int sleep_on(struct waiter *w, bool link, uint64_t until)
 {
 	struct pollfd p[ENG_WAIT_FDS + 1];

@@ -200,16 +200,14 @@ static void fill(struct round *r)
 	r->real[2 * r->nr] = (struct pollfd){ r->efd, POLLIN, 0 };
 }
 
-/* The first one whose adapter this thread can drive. */
-static struct rs_sock *driven(const struct round *r)
+/* The first adapter that this thread can drive, or NULL. */
+static struct ibv_context *driven(const struct round *r)
 {
-	for (nfds_t i = 0; i < r->nr; i++) {
-		struct rs_sock *s = r->entries[i].sock;
+	struct ibv_context *adapter = NULL;
 
-		if (s && s->comp && s->state == RS_CONNECTED)
-			return s;
-	}
-	return NULL;
+	for (nfds_t i = 0; i < r->nr && !adapter; i++)
+		adapter = r->entries[i].sock ? rs_adapter(r->entries[i].sock) : NULL;
+	return adapter;
 }
 
 static int poll_real(struct round *r, int timeout_ms)

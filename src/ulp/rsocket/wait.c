@@ -124,17 +124,15 @@ static void slept(uint64_t us)
 	spin_us = us >= RS_SPIN_MOST_US ? 0 : longer < RS_SPIN_MOST_US ? longer : RS_SPIN_MOST_US;
 }
 
-/* The adapter of a stream that is connected; of a datagram socket there may be several. */
-static struct ibv_context *adapter_of(const struct rs_sock *s)
+struct ibv_context *rs_adapter(const struct rs_sock *s)
 {
-	return s && s->comp && s->state == RS_CONNECTED ? s->comp->context : NULL;
+	return s->comp && s->state == RS_CONNECTED ? s->comp->context : NULL;
 }
 
-int rs_poll_driving(struct rs_sock *s, struct pollfd *fds, nfds_t n, int timeout_ms)
+int rs_poll_driving(struct ibv_context *adapter, struct pollfd *fds, nfds_t n, int timeout_ms)
 {
 	uint64_t from = rs_now(), until = timeout_ms < 0 ? UINT64_MAX : (from + (uint64_t)timeout_ms * 1000) * 1000;
-	struct ibv_context *context = adapter_of(s);
-	int r = context && n <= DPL_POLL_FDS ? dpl_poll(context, fds, (unsigned)n, until) : EOPNOTSUPP;
+	int r = adapter && n <= DPL_POLL_FDS ? dpl_poll(adapter, fds, (unsigned)n, until) : EOPNOTSUPP;
 
 	if (r == EOPNOTSUPP || r == EIO)
 		r = poll(fds, n, timeout_ms) < 0 ? errno : 0;
@@ -147,7 +145,7 @@ static int poll_for(struct waiting *me, struct pollfd *fds, int timeout_ms)
 	int r;
 
 	pthread_cleanup_push(cancelled, me);
-	r = rs_poll_driving(me->s, fds, 3, timeout_ms);
+	r = rs_poll_driving(rs_adapter(me->s), fds, 3, timeout_ms);
 	pthread_cleanup_pop(0);
 	return r;
 }

@@ -19,12 +19,14 @@ rs_test_fn rs_test_read, rs_test_write, rs_test_ctrl, rs_test_idle;
 int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms);
 /* The descriptors that become readable with news of s; -1 for none. */
 void rs_fds(struct rs_sock *s, int fd[2]);
+/* The adapter of a stream that is connected, or NULL; of a datagram socket there may be several. */
+struct ibv_context *rs_adapter(const struct rs_sock *s);
 /*
- * poll() for a thread that waits for s and others (NULL: for none that can drive an adapter): by dpl_poll() where that takes so many, so that the
- * thread drives the adapter of s meanwhile. Counts as a sleep for rs_spin_us(). Returns how many descriptors are ready at least, 0 at the end of
+ * poll() for a waiting thread: by dpl_poll() where there is an adapter (NULL: none) and that takes so many, so that the thread drives it
+ * meanwhile. Counts as a sleep for rs_spin_us(). Returns how many descriptors are ready at least, 0 at the end of
  * timeout_ms, or a negative errno.
  */
-int rs_poll_driving(struct rs_sock *s, struct pollfd *fds, nfds_t n, int timeout_ms);
+int rs_poll_driving(struct ibv_context *adapter, struct pollfd *fds, nfds_t n, int timeout_ms);
 /*
  * For how many us a wait of this thread polls before it sleeps. That is the administrator's setting; without one it doubles behind each sleep of less
  * than RS_SPIN_MOST_US, and a longer sleep begins anew: 64 KiB, or an answer through sockets of the kernel, take longer than the 10 us that

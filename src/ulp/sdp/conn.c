@@ -118,9 +118,12 @@ int sdp_conn_wait(const struct sdp_conn *c)
 	return !first ? -1 : first > now ? (int)(first - now) : 0;
 }
 
-int sdp_conn_sleep(const struct sdp_conn *c, struct pollfd *fds, unsigned n, int timeout_ms)
+int sdp_conn_sleep(const struct sdp_conn *c)
 {
-	return ulp_poll(&c->rdma, fds, n, timeout_ms);
+	struct pollfd p[SDP_CONN_FDS];
+
+	sdp_conn_fds(c, p);
+	return ulp_poll(&c->rdma, p, SDP_CONN_FDS, sdp_conn_wait(c));
 }
 
 static int complete(struct sdp_conn *c, const struct ibv_wc *wc)

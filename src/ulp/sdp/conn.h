@@ -69,8 +69,8 @@ void sdp_conn_close(struct sdp_conn *c);
 void sdp_conn_fds(const struct sdp_conn *c, struct pollfd fds[SDP_CONN_FDS]);
 /* Milliseconds until something is due; -1: only the descriptors bring it. */
 int sdp_conn_wait(const struct sdp_conn *c);
-/* ulp_poll() with its adapter. */
-int sdp_conn_sleep(const struct sdp_conn *c, struct pollfd *fds, unsigned n, int timeout_ms);
+/* Sleeps for both; as ulp_poll(). */
+int sdp_conn_sleep(const struct sdp_conn *c);
 /* Does what is due. Returns 0, or a negative errno when the connection has failed; sdp_conn_why() says why. */
 int sdp_conn_progress(struct sdp_conn *c);
 /*

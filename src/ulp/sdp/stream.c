@@ -44,7 +44,6 @@ static int came(struct sdp_stream *s, int r)
 /* Looks, and sleeps after a while without anything. The completion queue is armed one look before the sleep. */
 static int look(struct sdp_stream *s)
 {
-	struct pollfd p[SDP_CONN_FDS];
 	int r = sdp_conn_poll(s->c);
 
 	if (r)
@@ -55,8 +54,7 @@ static int look(struct sdp_stream *s)
 		s->armed = true;
 		return sdp_conn_progress(s->c);
 	}
-	sdp_conn_fds(s->c, p);
-	r = sdp_conn_sleep(s->c, p, SDP_CONN_FDS, sdp_conn_wait(s->c));
+	r = sdp_conn_sleep(s->c);
 	return came(s, r < 0 && r != -EINTR ? r : sdp_conn_progress(s->c));
 }
 

@@ -237,7 +237,6 @@ static void end_all(struct srp_disk *d)
 	for (struct task *t = d->tasks; t; t = t->next)
 		if (!t->over)
 			end(t, d->lost_error);
-	pthread_cond_broadcast(&d->moved);
 }
 
 /* Sleeps until the session has something, and takes it. The lock is free meanwhile: other threads add tasks and send them. */
