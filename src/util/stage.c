@@ -121,6 +121,8 @@ static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 			s->last_span[how] = i;
 			return true;
 		}
+	if (ut_areas_have(&s->areas, p, len, s->pages_checked_at) || ut_areas_missed(&s->areas, p, len, s->pages_checked_at))
+		return true;
 	if (!ut_reach(p, len, how == UT_READABLE ? UT_REACH_READ : UT_REACH_WRITE))
 		return false;
 	remember_span(s, how, at, end);
@@ -207,11 +209,19 @@ static inline bool one_seen(const struct ut_stage *s, int how, const struct iove
 	return n == 1 && ut_stage_has_seen(s, (enum ut_stage_use)how, iov->iov_base, iov->iov_len);
 }
 
+static bool all_in_areas(struct ut_stage *s, const struct iovec *iov, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (iov[i].iov_len && !ut_areas_have(&s->areas, iov[i].iov_base, iov[i].iov_len, s->pages_checked_at))
+			return false;
+	return true;
+}
+
 /* Plain loads, or stores, are safe. */
 static inline bool is_safe(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
-	return s->pages_checked_at &&
-	       (one_seen(s, how, iov, n) || all_seen(s, how, iov, n) || all_safe(s, how, iov, n));
+	return s->pages_checked_at && (one_seen(s, how, iov, n) || all_in_areas(s, iov, n) || all_seen(s, how, iov, n) ||
+				       all_safe(s, how, iov, n));
 }
 
 bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n)
@@ -265,16 +275,21 @@ static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const str
 	ssize_t r = how == UT_READABLE ? ut_stage_gather(s, off, iov, n)
 				    : ut_stage_scatter(s, off, iov, n);
 
-	if (s->pages_checked_at && r > 0 && (size_t)r == ut_iov_bytes(iov, n))
+	if (s->pages_checked_at && r > 0 && (size_t)r == ut_iov_bytes(iov, n)) {
 		remember_pages(s, how, iov, n);
+		ut_areas_missed(&s->areas, iov[0].iov_base, iov[0].iov_len, s->pages_checked_at);
+	}
 	return r;
 }
 
 bool ut_stage_reach_word(struct ut_stage *s, size_t scratch, void *at)
 {
 	struct iovec iov = { at, 8 };
-	int r = ut_reach_word(at);
+	int r;
 
+	if (ut_stage_in_area(s, at, 8))
+		return true;
+	r = ut_reach_word(at);
 	if (r == -EFAULT)
 		return false;
 	if (r == 0 || ut_reach(at, 8, UT_REACH_WRITE)) {

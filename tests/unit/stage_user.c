@@ -5,10 +5,14 @@
  */
 #include "support/check.h"
 #include "util/crc.h"
+#include "util/reach.h"
 #include "util/rng.h"
 #include "util/stage.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define PAGE 4096u
@@ -222,15 +226,133 @@ static void words(struct ut_stage *s)
 	close(fd);
 }
 
+/* --- mappings --- */
+
+/* So many in turn that none is remembered when its turn comes again. */
+static void in_turn(struct ut_stage *s, uint8_t *mem, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct iovec iov = { mem + i * PAGE, 64 };
+
+		s->base[0] = (uint8_t)i;
+		CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == 64 && mem[i * PAGE] == (uint8_t)i);
+		s->pages_checked_at += 100;
+	}
+}
+
+/* Few calls, and the mapping is known: pages of it cost none, until UT_AREA_NS have passed. */
+static void mapping(struct ut_stage *s)
+{
+	size_t n = 4 * UT_SEEN;
+	uint8_t *mem = pages(n);
+	struct iovec last = { mem + (n - 1) * PAGE, PAGE }, none = { mem + n * PAGE - 1, 2 };
+
+	CHECK(mprotect(mem + (n - 1) * PAGE, PAGE, PROT_NONE) == 0);
+	none.iov_base = mem + (n - 1) * PAGE - 1;
+	in_turn(s, mem, 8);
+	last.iov_base = mem + (n - 2) * PAGE;
+	CHECK(ut_stage_in_area(s, last.iov_base, PAGE) && ut_stage_may_store(s, &last, 1) && ut_stage_may_load(s, &last, 1));
+	CHECK(ut_stage_word(s, 0, last.iov_base));
+	CHECK(!ut_stage_in_area(s, none.iov_base, 2) && !ut_stage_may_store(s, &none, 1) && !ut_stage_may_load(s, &none, 1));
+	in_turn(s, mem, n - 1);
+	s->pages_checked_at += UT_AREA_NS + 1;
+	CHECK(!ut_stage_in_area(s, mem, 1));
+	CHECK(munmap(mem, n * PAGE) == 0);
+	last.iov_len = 64;
+	for (int i = 0; i < 8; i++)
+		CHECK(ut_stage_scatter_user(s, 0, &last, 1) == -EFAULT);
+	/* Another thread's copies are the kernel's. */
+	mem = pages(8);
+	in_turn(s, mem, 8);
+	CHECK(ut_stage_in_area(s, mem, 8 * PAGE));
+	s->pages_checked_at = 0;
+	CHECK(!ut_stage_in_area(s, mem, 1));
+	munmap(mem, 8 * PAGE);
+}
+
+/* Mappings whose pages may be gone without a change of the mapping, or that are not to be written. */
+static void no_mapping(struct ut_stage *s)
+{
+	int fd = memfd_create("pages", MFD_CLOEXEC), how;
+	uint8_t *mem[4];
+
+	CHECK(fd >= 0 && ftruncate(fd, 8 * PAGE) == 0);
+	mem[0] = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	mem[1] = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	mem[2] = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	mem[3] = mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (how = 0; how < 4; how++) {
+		uintptr_t at, end;
+
+		CHECK(mem[how] != MAP_FAILED);
+		errno = 4711;
+		CHECK(!ut_reach_mapping(mem[how], &at, &end) && errno == 4711);
+		s->areas.enough = 0;
+		for (int i = 0; i < 16; i++) {
+			struct iovec iov = { mem[how] + i % 8 * PAGE, 64 };
+
+			CHECK(ut_stage_gather_user(s, 0, &iov, 1) == 64);
+			s->pages_checked_at += UT_AREA_NS / 100;
+			CHECK(!ut_stage_in_area(s, iov.iov_base, 64));
+		}
+		munmap(mem[how], 8 * PAGE);
+		CHECK(!ut_reach_mapping(mem[how], &at, &end) && errno == 4711);
+	}
+	close(fd);
+}
+
+/* Without a descriptor for the question the kernel copies. */
+static void no_descriptor(struct ut_stage *s)
+{
+	struct rlimit was, none;
+	uint8_t *mem = pages(16);
+
+	CHECK(getrlimit(RLIMIT_NOFILE, &was) == 0);
+	none = was;
+	none.rlim_cur = 0;
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	s->areas.enough = 0;
+	in_turn(s, mem, 16);
+	CHECK(!ut_stage_in_area(s, mem, 1));
+	CHECK(setrlimit(RLIMIT_NOFILE, &was) == 0);
+	munmap(mem, 16 * PAGE);
+}
+
+static void mappings(struct ut_stage *s)
+{
+	uint8_t *mem = pages(1);
+	uintptr_t at, end;
+	bool known = ut_reach_mapping(mem, &at, &end);
+
+	if (known)
+		CHECK(at <= (uintptr_t)mem && (uintptr_t)mem + PAGE <= end);
+	else
+		fprintf(stderr, "this kernel does not say what a mapping is (before Linux 6.11): the kernel copies\n");
+	munmap(mem, PAGE);
+	if (known)
+		mapping(s);
+	s->pages_checked_at = 90 * MS;
+	no_mapping(s);
+	no_descriptor(s);
+}
+
 int main(void)
 {
 	struct ut_stage s;
 
 	CHECK(ut_stage_init(&s, 65536) == 0);
+	s.pages_checked_at = 50 * MS;
+	mappings(&s);
+	ut_stage_fini(&s);
+
+	/* From here on by pages. */
+	CHECK(ut_stage_init(&s, 65536) == 0);
+	s.areas.enough = UINT_MAX;
 	long_message(&s);
 	ut_stage_fini(&s);
 
 	CHECK(ut_stage_init(&s, 65536) == 0);
+	s.areas.enough = UINT_MAX;
 	s.pages_checked_at = 50 * MS;
 	any_shape(&s);
 	for (size_t apart = PAGE; apart <= 512 * PAGE; apart *= 2)
