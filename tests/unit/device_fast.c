@@ -11,6 +11,7 @@
 #include "engine/pending.h"
 #include "engine/qp.h"
 #include "support/check.h"
+#include "util/clock.h"
 #include "util/heap.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ static uint64_t deadline;
 /* Requests that are executed directly, once an acknowledgement was seen; receive() and fast() see it. */
 static bool can_alone, unseen;
 static int received, direct;
+static uint32_t brings; /* packets per receive() */
 
 static int fast(struct eng_dev *dev, bool *ret_whole)
 {
@@ -68,7 +70,8 @@ static int receive(struct dev_adapter *ad, uint64_t now, bool cheap)
 {
 	received++;
 	unseen = false;
-	return 0;
+	ad->dev.counters[ENG_C_rx_pkts] += brings;
+	return (int)brings;
 }
 
 static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
@@ -134,6 +137,7 @@ static void fresh(void)
 	wants_whole = acks = false;
 	takes_posts = true;
 	deadline = UT_NEVER;
+	brings = 0;
 	CHECK(eng_dev_poll(&a->dev, NULL, NULL) == 0);
 	gives = looks = wholes = flushes = quietly = received = nows = nows_more = 0;
 }
@@ -266,6 +270,110 @@ static void local_alone(void)
 	poll_is_whole();
 	atomic_fetch_add(&a->driver.ticks, 1);
 	CHECK(poll_is_whole() && polls_until_whole() == DEV_ROUND_EVERY);
+	drop();
+}
+
+/* The tick judges a program by its last poll, so that is known also while all polls are fast ones; likewise its last post. */
+static void seen_by_the_clock(void)
+{
+	fresh();
+	gives = 0;
+	a->driver.last_poll = a->driver.last_round = 0;
+	atomic_store(&a->yielding.idle_polls, -DEV_ROUND_EVERY);
+	for (int i = 0; i < 64; i++)
+		CHECK(!poll_is_whole());
+	CHECK(a->driver.last_poll && a->driver.last_round == a->driver.last_poll);
+	drop();
+	fresh();
+	a->driver.last_poll = a->driver.last_round = 0;
+	gives = 64;
+	CHECK(!poll_is_whole() && a->driver.last_poll);
+	drop();
+	fresh();
+	a->driver.last_poll = a->driver.last_round = 0;
+	for (int i = 0; i < 64; i++)
+		CHECK(posts_now());
+	CHECK(!a->driver.last_poll && a->driver.last_round);
+	drop();
+}
+
+/* A poll of an adapter that has had nothing for long, beside one that has: one in DEV_ASIDE_LOOKS is a round. */
+static void stands_aside(void)
+{
+	int n = 0;
+
+	fresh();
+	gives = -EAGAIN;
+	dev_turn.idle = DEV_ASIDE_POLLS;
+	for (int i = 0; i < DEV_ROUNDS_IDLE; i++) {
+		atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+		CHECK(poll_is_whole());
+	}
+	CHECK(poll_is_whole());
+	dev_turn.idle = 0; /* the thread has found something elsewhere */
+	for (int i = 0; i < 4 * DEV_ASIDE_LOOKS; i++) {
+		atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+		n += poll_is_whole();
+	}
+	CHECK_MSG(n == 4, "%d rounds", n);
+	atomic_fetch_add(&a->driver.ticks, 1);
+	CHECK(poll_is_whole());
+	brings = 1; /* from here on each poll is one */
+	while (!poll_is_whole())
+		CHECK(++n < 2 * DEV_ASIDE_LOOKS);
+	brings = 0;
+	dev_turn.idle = 0;
+	for (int i = 0; i < 8; i++)
+		CHECK(poll_is_whole());
+	drop();
+}
+
+static void tick_finds_packets(uint64_t now)
+{
+	ut_lock(&dev_process_lock);
+	ut_lock(&a->driver.lock);
+	atomic_store(&a->driver.current, DEV_DRIVER_APP);
+	a->driver.ticking = true;
+	a->driver.next_tick = now;
+	ut_unlock(&a->driver.lock);
+	atomic_store(&a->driver.beat, true);
+	dev_driver_serve(a, now, false);
+	ut_unlock(&dev_process_lock);
+}
+
+/* Polls at that time. Returns true if some of them make the program the driver. */
+static bool is_trusted(uint64_t now)
+{
+	ut_lock(&a->dev.lock);
+	a->driver.polls = 0;
+	dev_driver_polled(a, now);
+	a->driver.last_poll = a->driver.last_round = 0;
+	ut_unlock(&a->dev.lock);
+	return a->driver.polls_to_drive == DEV_POLLS_TO_DRIVE;
+}
+
+/* A program that leaves packets unread is not trusted for a time, which doubles. */
+static void wary(void)
+{
+	uint64_t now = UT_S, ns = 50 * UT_MS;
+
+	fresh();
+	a->driver.last_poll = a->driver.last_round = 0;
+	brings = 1;
+	for (int round = 0; round < 12; round++, now += ns, ns = ns * 2 < 10 * UT_S ? ns * 2 : 10 * UT_S) {
+		for (int i = 0; i < 3; i++) {
+			CHECK(is_trusted(now));
+			tick_finds_packets(now);
+		}
+		CHECK(!is_trusted(now) && !is_trusted(now + ns - 1) && is_trusted(now + ns));
+	}
+	brings = 0; /* it polls for a second */
+	for (int i = 0; i < 1024; i++)
+		tick_finds_packets(now);
+	brings = 1;
+	for (int i = 0; i < 3; i++)
+		tick_finds_packets(now);
+	CHECK(!is_trusted(now) && !is_trusted(now + 50 * UT_MS - 1) && is_trusted(now + 50 * UT_MS));
 	drop();
 }
 
@@ -456,6 +564,9 @@ int main(void)
 	acknowledgements();
 	acknowledgements_on_the_way();
 	local_alone();
+	seen_by_the_clock();
+	stands_aside();
+	wary();
 	posted_now();
 	not_allowed();
 	done_alone();

@@ -21,6 +21,9 @@
 #define HAND_BACK_NS 50000ull /* a thread that posts is waited for so long */
 #define MISSES 3       /* packets found behind a poller's back that make it untrusted */
 #define GOOD_TICKS 64   /* ticks without one until the count of them starts anew */
+#define STEADY_TICKS 1024 /* ticks without one until the next judgement lasts as short as the first one */
+#define WARY_NS (50 * UT_MS) /* how long the first one lasts */
+#define WARY_NS_MOST (10 * UT_S)
 #define QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
 
 void dev_driver_init(struct dev_driver_state *o)
@@ -163,6 +166,8 @@ void dev_driver_polled(struct dev_adapter *a, uint64_t now)
 
 	o->polls++;
 	o->last_poll = now;
+	if (o->polls_to_drive == DEV_POLLS_WARY && now >= o->wary_until)
+		o->polls_to_drive = DEV_POLLS_TO_DRIVE;
 	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
 	dev_beat(o);
 	if (o->polls >= o->polls_to_drive)
@@ -192,6 +197,8 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 		if (++o->misses < MISSES)
 			return;
 		o->polls_to_drive = DEV_POLLS_WARY;
+		o->wary_ns = !o->wary_ns ? WARY_NS : o->wary_ns < WARY_NS_MOST / 2 ? o->wary_ns * 2 : WARY_NS_MOST;
+		o->wary_until = now + o->wary_ns;
 		o->misses = 0;
 		o->seen_by_app = o->seen_by_thread = 0;
 		ut_lock(&a->driver.lock);
@@ -200,6 +207,8 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 		ut_unlock(&a->driver.lock);
 	} else if (++o->good_ticks >= GOOD_TICKS) {
 		o->misses = 0;
+		if (o->good_ticks >= STEADY_TICKS)
+			o->wary_ns = 0;
 	}
 }
 

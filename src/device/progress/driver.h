@@ -64,7 +64,8 @@
  *
  * A program that polls memory for the data of a peer's Write, and its queues only now and then, would
  * starve itself under APP: the tick notices packets that no poll has looked for. From then on only being
- * first to see the packets, beside a thread that is woken for each, counts as evidence.
+ * first to see the packets, beside a thread that is woken for each, counts as evidence, until a time has passed that doubles with each
+ * such judgement: on a processor that both share the thread is always first, also where the program has only computed for a while.
  *
  * In a stream the thread's rounds are long and follow one another, and a poller finds the lock taken each
  * time. So polls beside such a round hand the adapter over as well, and its packets count as seen by the
@@ -132,9 +133,10 @@ struct dev_driver_state {
 	uint32_t polls; /* empty polls since the thread last received something */
 	uint32_t polls_to_drive; /* DEV_POLLS_TO_DRIVE or DEV_POLLS_WARY */
 	uint32_t good_ticks, misses;
+	uint64_t wary_ns, wary_until; /* how long a poller is not trusted, and until when */
 	uint32_t seen_by_app, seen_by_thread; /* packets since the last judgement */
-	uint64_t last_poll;
-	uint64_t last_round; /* made by an application thread: a poll or a post */
+	uint64_t last_poll;  /* some polls ago at most; the tick judges by it */
+	uint64_t last_round; /* likewise, and made by an application thread: a poll or a post */
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };
 
@@ -169,6 +171,14 @@ static inline void dev_beat(struct dev_driver_state *o)
 static inline bool dev_driver_took_events(struct dev_driver_state *o)
 {
 	return atomic_load_explicit(&o->took_events, memory_order_relaxed) && atomic_exchange(&o->took_events, false);
+}
+
+/* An application thread has polled (polls), or posted, without a round. dev.lock held. */
+static inline void dev_driver_seen(struct dev_driver_state *o, bool polls, uint64_t now)
+{
+	o->last_round = now;
+	if (polls)
+		o->last_poll = now;
 }
 
 /* Which thread saw packets first. dev.lock held. */

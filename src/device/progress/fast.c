@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
+#define CLOCK_EVERY 64u   /* polls or posts without a round until the clock is read; a power of two */
 #define ACK_RECEIVED 16   /* messages likewise: a requester that fills its queue goes on before the responder has nothing left to do */
 
 /* The adapter can be driven by this process. */
@@ -118,11 +119,21 @@ static void look_for_polls(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	dev_posts_end(&a->coalescing);
 }
 
+/* More polls or posts without a round, or messages of them. The background thread asks at its tick when there was the last one. */
+static inline void count_without(struct dev_adapter *a, uint32_t n, bool polls) UT_REQUIRES(a->dev.lock)
+{
+	uint32_t before = a->rounds.without;
+
+	a->rounds.without += n;
+	if (__builtin_expect((before ^ a->rounds.without) >= CLOCK_EVERY, 0))
+		dev_driver_seen(&a->driver, polls, ut_now());
+}
+
 /* A post has left without a round. */
 static inline void note_sent(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	dev_posts_count(&a->coalescing, &a->driver);
-	a->rounds.without++;
+	count_without(a, 1, false);
 	if (a->delayed_ack.by_fast)
 		note_acks(a, false, 0);
 }
@@ -180,6 +191,12 @@ struct looked {
 	bool whole; /* a round is due */
 };
 
+/* A round is not worth it (DEV_ROUNDS_IDLE). */
+static bool stands_aside(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	return a->rounds.idle == DEV_ROUNDS_IDLE && dev_turn.idle < DEV_ASIDE_POLLS && ++a->rounds.spared % DEV_ASIDE_LOOKS;
+}
+
 /* A poll without a round, if that is enough. */
 static inline struct looked look_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
@@ -190,7 +207,7 @@ static inline struct looked look_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.
 		return (struct looked){ .whole = true };
 	r.n = a->machine->fast(&a->dev, &r.whole);
 	if (__builtin_expect(r.n < 0, 0))
-		return (struct looked){ .whole = true };
+		return (struct looked){ .whole = !stands_aside(a) };
 	return r;
 }
 
@@ -198,7 +215,7 @@ static inline struct looked look_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.
 static inline void looked(struct dev_adapter *a, int n) UT_REQUIRES(a->dev.lock)
 {
 	dev_posts_end(&a->coalescing);
-	a->rounds.without += n ? (uint32_t)n : 1;
+	count_without(a, n ? (uint32_t)n : 1, true);
 	if (n)
 		dev_driver_received(&a->driver, DEV_BY_APP, (uint32_t)n);
 	if (n || a->delayed_ack.by_fast)
@@ -208,12 +225,18 @@ static inline void looked(struct dev_adapter *a, int n) UT_REQUIRES(a->dev.lock)
 /* Ends what look_fast() began. */
 __attribute__((always_inline)) static inline int finish(struct dev_adapter *a, struct looked l, enum dev_look look) UT_REQUIRES(a->dev.lock)
 {
+	int did;
+
 	atomic_store_explicit(&a->yielding.fast_look, !l.whole && !l.n && !a->yielding.asks, memory_order_relaxed);
 	if (!l.whole) {
 		looked(a, l.n);
 		return l.n;
 	}
-	return is_drivable(a) ? dev_round(a, DEV_BY_APP, look, l.n) : drop_pending(a);
+	if (!is_drivable(a))
+		return drop_pending(a);
+	did = dev_round(a, DEV_BY_APP, look, l.n);
+	a->rounds.idle = did ? 0 : a->rounds.idle + (a->rounds.idle < DEV_ROUNDS_IDLE);
+	return did;
 }
 
 /* Apart, so that a poll that makes no round saves no registers for it. */

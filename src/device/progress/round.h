@@ -23,6 +23,14 @@ struct dev_adapter;
 #define DEV_ROUND_EVERY 128
 #define DEV_ROUND_SELDOM 1024
 #define DEV_ROUNDS_LOCAL 16
+/*
+ * A thread that polls several adapters - a message library has a queue pair on each of a peer's - finds all messages at one of them, and
+ * would pay for a round at the others each time. So a poll of an adapter that has had nothing for DEV_ROUNDS_IDLE rounds stands aside
+ * where the thread has found something elsewhere within DEV_ASIDE_POLLS polls; one of DEV_ASIDE_LOOKS is a round all the same.
+ */
+#define DEV_ROUNDS_IDLE 1024
+#define DEV_ASIDE_POLLS 4096
+#define DEV_ASIDE_LOOKS 64
 
 /* dev.lock */
 struct dev_rounds {
@@ -34,6 +42,8 @@ struct dev_rounds {
 	uint32_t most;
 	uint32_t local; /* rounds in a row that looked for something else than messages within the host, and found none; kept by the
 			 * machine that knows, at most DEV_ROUNDS_LOCAL */
+	uint32_t idle;   /* in a row that polls made for nothing, at most DEV_ROUNDS_IDLE */
+	uint32_t spared; /* looks of polls that stood aside */
 	bool timed_posts; /* a post since the last round needed the time, which the next ones get at once */
 	uint64_t last_error_look;
 };

@@ -122,6 +122,7 @@ void dev_turn_note(const struct eng_cq *cq)
 	struct dev_turn *t = &dev_turn;
 
 	t->polls++;
+	t->idle++;
 	if (cq == t->from) {
 		t->over = true;
 		t->length = t->polls;

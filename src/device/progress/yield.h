@@ -57,6 +57,7 @@ struct dev_turn {
 	unsigned most;             /* without this queue in so many polls, another one takes its place */
 	unsigned length;           /* of the last round */
 	bool over;                 /* a round has ended since the thread gave way */
+	unsigned idle;             /* empty polls since one found something, in rounds over more than one queue */
 };
 
 /* At a fixed offset in the thread's storage, since every poll writes there. */
@@ -95,6 +96,7 @@ void dev_yield_found(struct dev_yielding *y);
 static inline int dev_polled_found(struct dev_yielding *y, int n)
 {
 	atomic_store_explicit(&y->fast_look, false, memory_order_relaxed);
+	dev_turn.idle = 0;
 	if (atomic_load_explicit(&y->idle_polls, memory_order_relaxed))
 		dev_yield_found(y);
 	return n;
