@@ -62,6 +62,19 @@ TARGETS += [
     ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers poller"),
      "blocking primitive, there and back", AT_MOST, 0.2),
 ]
+# A message library over the verbs of Dapple, against its own shared memory: a queue pair and completion queues lie between, each of
+# which the library polls by itself.
+for path, ours, other, latency, factors in (
+        ("UCX over Dapple", "UCX {}, rc over Dapple", "UCX {}, posix+cma", "tag latency", (3.0, 0.3, 1.0)),
+        ("Open MPI over UCX over Dapple", "Open MPI {}, UCX over Dapple", "Open MPI {}, vader", "latency", (4.0, 1.0, 1.0))):
+    bandwidth = latency.replace("latency", "bandwidth")
+    TARGETS += [(path, f"{latency} 8 B", at(ours.format(latency), "8"), at(other.format(latency), "8"), "its shared memory", AT_MOST, factors[0])]
+    TARGETS += [(path, f"{bandwidth} {name}", at(ours.format(bandwidth), key), at(other.format(bandwidth), key), "its shared memory", AT_LEAST,
+                 factors[1 + (key != "4096")]) for name, key in (("4 KiB", "4096"), ("64 KiB", "65536"), ("1 MiB", "1048576"))]
+TARGETS += [("UCX over Dapple", "tag rate 64 B", at("UCX tag rate, rc over Dapple", "64"), at("UCX tag rate, posix+cma", "64"),
+             "its shared memory", AT_LEAST, 0.3),
+            ("Open MPI over UCX over Dapple", "latency 32 KiB", at("Open MPI latency, UCX over Dapple", "32768"),
+             at("Open MPI latency, vader", "32768"), "its shared memory", AT_MOST, 1.0)]
 # Streams: SDP in the program's process, then carried (`dapple run --sdp`) and in that of an unmodified program (`--sdp-own`), against the kernel's TCP and rsockets.
 TARGETS += [
     ("SDP", "8 B, half of a round trip", at("stream SDP latency", "8"), at("stream TCP latency", "8"), "TCP over loopback", AT_MOST, 0.5),
