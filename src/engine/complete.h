@@ -24,14 +24,14 @@ void eng_count_failed(struct eng_dev *dev, enum ibv_wc_status status, bool send)
 void eng_complete_overrun(struct eng_qp *qp, enum eng_verdict v);
 
 /* Returns where a completion goes straight: the array of the thread that polls this queue and makes this round; NULL: there is
- * none, or it is full, or completions are before this one in the ring. */
+ * none, or it is full, or completions are before this one in the ring, or it is to raise an event. */
 static inline struct ibv_wc *eng_cq_straight(struct eng_cq *cq)
 {
 	struct eng_poller *p;
 
 	eng_dev_held(cq->dev);
 	p = cq->dev->poller;
-	if (!p || p->cq != cq || p->got == p->room || atomic_load_explicit(&cq->some, memory_order_relaxed))
+	if (!p || p->cq != cq || p->got == p->room || atomic_load_explicit(&cq->some, memory_order_relaxed) || eng_cq_is_armed(cq))
 		return NULL;
 	return &p->wc[p->got++];
 }

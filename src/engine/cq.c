@@ -32,7 +32,7 @@ static void note_emptied(struct eng_cq *cq, bool yes)
 static void fire(struct eng_cq *cq) UT_REQUIRES(cq->lock);
 static void fire(struct eng_cq *cq)
 {
-	cq->arm = ENG_CQ_IDLE;
+	atomic_store_explicit(&cq->arm, ENG_CQ_IDLE, memory_order_relaxed);
 	cq->mod_seen = 0;
 	note_emptied(cq, false);
 	ut_list_del(&cq->held);
@@ -62,7 +62,7 @@ static bool hold(struct eng_cq *cq)
 void eng_cq_release(struct eng_cq *cq)
 {
 	ut_lock(&cq->lock);
-	if (cq->arm != ENG_CQ_IDLE)
+	if (eng_cq_is_armed(cq))
 		fire(cq);
 	else
 		ut_list_del(&cq->held);
@@ -90,9 +90,9 @@ void eng_cq_arm(struct eng_cq *cq, bool solicited_only)
 	enum eng_cq_arm arm = solicited_only ? ENG_CQ_SOLICITED : ENG_CQ_ANY;
 
 	ut_lock(&cq->lock);
-	if (arm > cq->arm)
-		cq->arm = arm;
-	if (unheard(cq, cq->arm == ENG_CQ_SOLICITED))
+	if (arm > atomic_load_explicit(&cq->arm, memory_order_relaxed))
+		atomic_store_explicit(&cq->arm, arm, memory_order_relaxed);
+	if (unheard(cq, atomic_load_explicit(&cq->arm, memory_order_relaxed) == ENG_CQ_SOLICITED))
 		fire(cq);
 	ut_unlock(&cq->lock);
 }
@@ -100,7 +100,9 @@ void eng_cq_arm(struct eng_cq *cq, bool solicited_only)
 static void wake(struct eng_cq *cq, const struct eng_cqe *e) UT_REQUIRES(cq->lock);
 static void wake(struct eng_cq *cq, const struct eng_cqe *e)
 {
-	if (cq->arm == ENG_CQ_IDLE || (cq->arm == ENG_CQ_SOLICITED && !is_loud(e)))
+	enum eng_cq_arm arm = (enum eng_cq_arm)atomic_load_explicit(&cq->arm, memory_order_relaxed);
+
+	if (arm == ENG_CQ_IDLE || (arm == ENG_CQ_SOLICITED && !is_loud(e)))
 		return;
 	if (!hold(cq))
 		fire(cq);
@@ -157,7 +159,7 @@ static void overrun(struct eng_cq *cq) UT_REQUIRES(cq->lock)
 	cq->overrun = true;
 	note_some(cq);
 	eng_async_raise(cq->ctx, IBV_EVENT_CQ_ERR, cq->user);
-	if (cq->arm != ENG_CQ_IDLE) /* no thread may sleep on a dead queue */
+	if (eng_cq_is_armed(cq)) /* no thread may sleep on a dead queue */
 		fire(cq);
 }
 
@@ -290,7 +292,7 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	return 0;
 }
 
-/* The queue has completions, or a channel, or the caller wants none. */
+/* The queue has completions, or an event is asked for, or the caller wants none. */
 static __attribute__((noinline)) int poll_any(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = drain(cq, n, wc);
@@ -307,10 +309,12 @@ int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct eng_poller p;
 
-	if (__builtin_expect(atomic_load_explicit(&cq->some, memory_order_acquire) || cq->chan || n <= 0, 0))
+	if (__builtin_expect(atomic_load_explicit(&cq->some, memory_order_acquire) || eng_cq_is_armed(cq) || n <= 0, 0))
 		return poll_any(cq, n, wc);
 	p = (struct eng_poller){ .cq = cq, .wc = wc, .room = n };
 	eng_dev_poll(cq->dev, cq, &p);
+	if (p.cq->chan)
+		note_emptied(p.cq, p.got < p.room);
 	/* From here on by p, which is in memory anyway: so no register is saved for an empty poll. */
 	if (p.got || !atomic_load_explicit(&p.cq->some, memory_order_acquire))
 		return p.got;

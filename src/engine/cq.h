@@ -56,7 +56,7 @@ struct eng_cq {
 	uint32_t cap UT_GUARDED_BY(lock);  /* power of two */
 	uint32_t size UT_GUARDED_BY(lock); /* completions it may hold = ibv_cq.cqe */
 	uint32_t head UT_GUARDED_BY(lock), tail UT_GUARDED_BY(lock);
-	enum eng_cq_arm arm UT_GUARDED_BY(lock);
+	_Atomic uint8_t arm; /* enum eng_cq_arm; written under lock */
 	bool overrun UT_GUARDED_BY(lock);
 	/* True if there is a completion to take, or an overrun to report. Written under lock; a polling
 	 * thread that reads false without the lock is as one that polled a moment earlier. */
@@ -80,10 +80,15 @@ struct eng_cq {
 	uint32_t number;        /* for views; counts from 1 */
 };
 
+/* An event is asked for. Without the queue's lock: a poll at the same time comes before that. */
+static inline bool eng_cq_is_armed(const struct eng_cq *cq)
+{
+	return atomic_load_explicit(&cq->arm, memory_order_relaxed) != ENG_CQ_IDLE;
+}
+
 /*
  * A thread that polls an empty queue and makes a round of progress for it: completions go into wc and not
- * through the ring, as long as the ring is empty. Not for queues with a channel, whose completions may
- * have to raise an event.
+ * through the ring, as long as the ring is empty. Not while an event is asked for: a completion has to raise it.
  */
 struct eng_poller {
 	struct eng_cq *cq;

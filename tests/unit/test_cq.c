@@ -259,7 +259,7 @@ static void straight(struct fake *f)
 	in_order(cq, 8, 3, &next);
 	f->fed = NULL;
 	CHECK(eng_cq_destroy(cq) == 0 && eng_cq_destroy(other) == 0);
-	/* Those that may have to make an event go by the queue. */
+	/* Those that have to make an event go by the queue. */
 	CHECK(eng_chan_create(f->ctx, &ch) == 0);
 	CHECK(eng_cq_create(f->ctx, 8, ch, false, &cq) == 0);
 	f->fed = cq;
@@ -268,6 +268,23 @@ static void straight(struct fake *f)
 	in_order(cq, 8, 3, &next);
 	CHECK(got_event(ch, cq));
 	f->fed = NULL;
+	CHECK(eng_cq_destroy(cq) == 0);
+	/* None was asked for: more than the queue can hold. */
+	CHECK(eng_cq_create(f->ctx, 2, ch, false, &cq) == 0);
+	f->fed = cq;
+	in_order(cq, 8, 3, &next);
+	CHECK(eng_cq_held(cq) == 0 && !got_event(ch, cq));
+	f->fed = NULL;
+	push(cq, next, 0, false, NULL); /* behind the poll that left it empty */
+	eng_cq_arm(cq, false);
+	CHECK(got_event(ch, cq));
+	in_order(cq, 8, 1, &next);
+	f->fed = cq;
+	f->feed = next;
+	in_order(cq, 2, 2, &next);
+	f->fed = NULL;
+	eng_cq_arm(cq, false); /* the consumer had no room, and knows that there may be more */
+	CHECK(eng_cq_held(cq) == 1 && !got_event(ch, cq));
 	CHECK(eng_cq_destroy(cq) == 0 && eng_chan_destroy(ch) == 0);
 }
 

@@ -36,7 +36,7 @@ UT_EXPORT int dpl_query_cq(struct ibv_cq *pub, struct dpl_cq_attr *attr)
 	*attr = (struct dpl_cq_attr){
 		.size = cq->size,
 		.held = cq->tail - cq->head,
-		.armed = armed_as(cq->arm),
+		.armed = armed_as((enum eng_cq_arm)atomic_load_explicit(&cq->arm, memory_order_relaxed)),
 		.overrun = cq->overrun,
 		.moderate_count = cq->mod_count,
 		.moderate_period = cq->mod_period,
