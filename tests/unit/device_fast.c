@@ -70,6 +70,7 @@ static int receive(struct dev_adapter *ad, uint64_t now, bool cheap)
 {
 	received++;
 	unseen = false;
+	eng_dev_held(&ad->dev);
 	ad->dev.counters[ENG_C_rx_pkts] += brings;
 	return (int)brings;
 }
