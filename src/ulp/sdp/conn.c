@@ -362,6 +362,11 @@ bool sdp_send_may_begin(const struct sdp_conn *c)
 	return !c->out_end && !sdp_is_disconnected(c) && !c->suspend.state && !c->nr_owed && sdp_source_may_begin(c);
 }
 
+bool sdp_send_is_local(const struct sdp_conn *c)
+{
+	return sdp_source_is_local(c);
+}
+
 bool sdp_send_from(struct sdp_conn *c, const uint8_t *at, uint32_t len, const struct ibv_mr *mr)
 {
 	if (!len || !sdp_send_may_begin(c))

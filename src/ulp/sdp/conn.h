@@ -107,6 +107,8 @@ uint32_t sdp_send_gone(const struct sdp_conn *c);
 uint32_t sdp_conn_fetches(const struct sdp_conn *c);
 /* True if sdp_send_from() would send. */
 bool sdp_send_may_begin(const struct sdp_conn *c);
+/* True if the peer is of this host, as far as the last octets tell: many go faster by the stage than from the program's memory. */
+bool sdp_send_is_local(const struct sdp_conn *c);
 /* True if the peer has memory advertised: octets go there without waiting for it. */
 bool sdp_conn_takes_writes(const struct sdp_conn *c);
 /* The program will send no more: DisConn follows the last octets. */

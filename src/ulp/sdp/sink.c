@@ -14,9 +14,7 @@
 /* The sink of an iWARP Read is written by the peer's answer, with a key of its own (RFC 5040, 4). */
 static int read_access(const struct sdp_conn *c)
 {
-	bool iwarp = c->rdma.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-
-	return IBV_ACCESS_LOCAL_WRITE | (iwarp ? IBV_ACCESS_REMOTE_WRITE : 0);
+	return IBV_ACCESS_LOCAL_WRITE | (sdp_is_iwarp(c) ? IBV_ACCESS_REMOTE_WRITE : 0);
 }
 
 int sdp_sink_open(struct sdp_conn *c, const struct sdp_msg *m)

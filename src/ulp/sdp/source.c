@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+/* From SrcAvail to RdmaRdCompl a peer of this host takes at most so much, and 1/10 ns for each octet that is advertised. */
+#define LOCAL_NS 12000
+#define LOCAL_SPEED 10
+
 bool sdp_source_is_busy(const struct sdp_conn *c)
 {
 	return c->source.nr || c->source.writing;
@@ -75,6 +79,10 @@ static int advertise(struct sdp_conn *c, struct sdp_piece *p)
 		p->done += m.payload_len;
 	}
 	sdp_longer_sent(c, 0);
+	p->since_ns = ulp_now_ns();
+	p->ahead = 0;
+	for (uint32_t i = 0; i <= s->sent; i++)
+		p->ahead += s->pieces[i].len - s->pieces[i].done;
 	if (!s->sent++)
 		s->until = ulp_now_ms() + c->conf.advert_ms;
 	c->counts.src_avail++;
@@ -99,6 +107,7 @@ static int take_compl(struct sdp_conn *c, uint32_t octets)
 	s->until = ulp_now_ms() + c->conf.advert_ms;
 	if (!is_done(s))
 		return 0;
+	s->is_local = ulp_now_ns() - p->since_ns < LOCAL_NS + p->ahead / LOCAL_SPEED;
 	drop(s);
 	c->counts.rd_compl++;
 	if (!--s->sent)
@@ -249,6 +258,12 @@ static int change_mode(struct sdp_conn *c)
 	m.number = sdp_out_change(&c->out, SDP_PIPELINED);
 	c->counts.mode_changes++;
 	return sdp_post(c, &m);
+}
+
+bool sdp_source_is_local(const struct sdp_conn *c)
+{
+	/* A stream within a host carries what is read. */
+	return c->source.is_local && !sdp_is_iwarp(c) && (!c->source.stage.at || c->source.stage.shared);
 }
 
 bool sdp_source_may_begin(const struct sdp_conn *c)

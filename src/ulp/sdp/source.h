@@ -12,6 +12,9 @@ uint8_t *sdp_source_room(struct sdp_conn *c, size_t *ret_len);
 bool sdp_source_is_room(const struct sdp_conn *c, const uint8_t *room);
 /* Sends what has been written there. */
 int sdp_source_send(struct sdp_conn *c, uint32_t len);
+/* True if the peer is of this host, as far as the last octets tell, and reads the stage by loads: two copies that go on at the same time
+ * are faster than one by the kernel then. */
+bool sdp_source_is_local(const struct sdp_conn *c);
 /* True if memory of the program may be sent now. */
 bool sdp_source_may_begin(const struct sdp_conn *c);
 /* Sends len octets of it, which stay as they are until the source is no longer busy; mr permits the peer to read them. */

@@ -39,6 +39,8 @@ struct sdp_piece {
 	const uint8_t *at;
 	const struct ibv_mr *mr;
 	uint32_t len, done;     /* how many, and those that the peer has */
+	int64_t since_ns;       /* advertised then, */
+	uint32_t ahead;         /* when so many octets were advertised, these among them */
 };
 
 /*
@@ -65,6 +67,7 @@ struct sdp_source {
 	bool direct;            /* the piece is memory of the program */
 	uint32_t gone;          /* octets of that memory that the peer has got */
 	bool writing;           /* an RDMA Write is under way */
+	bool is_local;           /* the peer has read the last piece as fast as only one of this host does */
 	bool stop;              /* the program takes the rest of its memory back */
 	int64_t until;          /* with advertised pieces */
 };
@@ -148,6 +151,11 @@ struct sdp_conn {
 	bool goes;                      /* this end disconnects behind its DisConn, without the peer's */
 	struct sdp_counts counts;
 };
+
+static inline bool sdp_is_iwarp(const struct sdp_conn *c)
+{
+	return c->rdma.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+}
 
 /* Where a message of the connection's memory lies: first those of the receives, then those to be sent. */
 static inline uint8_t *sdp_message(const struct sdp_conn *c, uint32_t i)

@@ -13,8 +13,9 @@
 
 #include <sys/types.h>
 
-/* Longer sends are of the program's memory. Shorter ones are copied to the stage, while the peer fetches those before. */
-#define SDP_STREAM_STAGED 262144
+/* Longer sends are of the program's memory, unless the peer is local (sdp_send_is_local()). Others are copied to the stage, while the peer
+ * fetches those before. */
+#define SDP_STREAM_STAGED 65536
 
 /*
  * As sdp_conf_default, with receives of 16 KiB of octets and advertisements of what takes more than one: without a carrier a copy
