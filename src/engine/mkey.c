@@ -127,7 +127,7 @@ uint8_t *eng_sge_see(struct eng_pd *pd, const struct ibv_sge *sge, uint32_t len,
 	struct eng_memo *m = &pd->dev->memos[(sge->lkey >> 8) % ENG_MEMOS];
 
 	eng_dev_held(pd->dev);
-	if (!at || (!ut_stage_has_seen(st, use, at, len) && !ut_stage_in_area(st, at, len)))
+	if (!at || (!ut_stage_has_seen(st, use, at, len) && !ut_stage_in_mapping(st, at, len)))
 		return NULL;
 	note_page(m, at, use, st->pages_checked_at);
 	return at;

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/uio.h>
 
 enum ut_reach_how { UT_REACH_READ, UT_REACH_WRITE };
@@ -25,12 +24,6 @@ bool ut_reach(const void *p, size_t len, enum ut_reach_how how);
  * wake up for nothing, as it may anyway.
  */
 int ut_reach_word(void *at);
-
-/*
- * The mapping around an address, if all of it is private, of no file, of ordinary pages, readable and writable. Returns false if it is
- * not, and where the kernel does not say (before Linux 6.11, without /proc, without a descriptor).
- */
-bool ut_reach_mapping(const void *p, uintptr_t *ret_at, uintptr_t *ret_end);
 
 /*
  * Copies from the library's memory to the application's, pieces in order: a later piece becomes

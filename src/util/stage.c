@@ -121,7 +121,7 @@ static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 			s->last_span[how] = i;
 			return true;
 		}
-	if (ut_areas_have(&s->areas, p, len, s->pages_checked_at) || ut_areas_missed(&s->areas, p, len, s->pages_checked_at))
+	if (ut_mappings_have(&s->mappings, p, len, s->pages_checked_at) || ut_mappings_missed(&s->mappings, p, len, s->pages_checked_at))
 		return true;
 	if (!ut_reach(p, len, how == UT_READABLE ? UT_REACH_READ : UT_REACH_WRITE))
 		return false;
@@ -209,10 +209,10 @@ static inline bool one_seen(const struct ut_stage *s, int how, const struct iove
 	return n == 1 && ut_stage_has_seen(s, (enum ut_stage_use)how, iov->iov_base, iov->iov_len);
 }
 
-static bool all_in_areas(struct ut_stage *s, const struct iovec *iov, int n)
+static bool all_in_mappings(struct ut_stage *s, const struct iovec *iov, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (iov[i].iov_len && !ut_areas_have(&s->areas, iov[i].iov_base, iov[i].iov_len, s->pages_checked_at))
+		if (iov[i].iov_len && !ut_mappings_have(&s->mappings, iov[i].iov_base, iov[i].iov_len, s->pages_checked_at))
 			return false;
 	return true;
 }
@@ -220,7 +220,7 @@ static bool all_in_areas(struct ut_stage *s, const struct iovec *iov, int n)
 /* Plain loads, or stores, are safe. */
 static inline bool is_safe(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
-	return s->pages_checked_at && (one_seen(s, how, iov, n) || all_in_areas(s, iov, n) || all_seen(s, how, iov, n) ||
+	return s->pages_checked_at && (one_seen(s, how, iov, n) || all_in_mappings(s, iov, n) || all_seen(s, how, iov, n) ||
 				       all_safe(s, how, iov, n));
 }
 
@@ -277,7 +277,7 @@ static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const str
 
 	if (s->pages_checked_at && r > 0 && (size_t)r == ut_iov_bytes(iov, n)) {
 		remember_pages(s, how, iov, n);
-		ut_areas_missed(&s->areas, iov[0].iov_base, iov[0].iov_len, s->pages_checked_at);
+		ut_mappings_missed(&s->mappings, iov[0].iov_base, iov[0].iov_len, s->pages_checked_at);
 	}
 	return r;
 }
@@ -287,7 +287,7 @@ bool ut_stage_reach_word(struct ut_stage *s, size_t scratch, void *at)
 	struct iovec iov = { at, 8 };
 	int r;
 
-	if (ut_stage_in_area(s, at, 8))
+	if (ut_stage_in_mapping(s, at, 8))
 		return true;
 	r = ut_reach_word(at);
 	if (r == -EFAULT)

@@ -12,7 +12,7 @@
  *
  * While a thread of the application makes progress, pages that were reached within the last 2 ms are
  * copied by plain loads and stores (pages_checked_at); by a clock of ticks, up to a tick longer ago. So are mappings that the kernel has
- * confirmed as long ago, where pages are many (area.h).
+ * confirmed as long ago, where pages are many (mapping.h).
  */
 #ifndef UTIL_STAGE_H
 #define UTIL_STAGE_H
@@ -25,7 +25,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "util/area.h"
+#include "util/mapping.h"
 
 #define UT_SEEN 256u /* a power of two; more than the pages in which receives of a connection commonly begin */
 #define UT_SPANS 8u
@@ -53,7 +53,7 @@ struct ut_stage {
 		uint64_t until;
 	} spans[2][UT_SPANS];
 	unsigned next_span, last_span[2]; /* the one that was found last */
-	struct ut_areas areas; /* mappings, for both uses */
+	struct ut_mappings mappings; /* for both uses */
 };
 
 #define UT_STAGE_INIT { .fd = -1 }
@@ -118,9 +118,9 @@ static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use
 }
 
 /* The same for bytes of any number, in a mapping. */
-static inline bool ut_stage_in_area(struct ut_stage *s, const void *at, size_t len)
+static inline bool ut_stage_in_mapping(struct ut_stage *s, const void *at, size_t len)
 {
-	return s->pages_checked_at && ut_areas_have(&s->areas, at, len, s->pages_checked_at);
+	return s->pages_checked_at && ut_mappings_have(&s->mappings, at, len, s->pages_checked_at);
 }
 
 /* The same for a longer piece, as part of the one that such a question was about last. */

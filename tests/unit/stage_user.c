@@ -5,7 +5,6 @@
  */
 #include "support/check.h"
 #include "util/crc.h"
-#include "util/reach.h"
 #include "util/rng.h"
 #include "util/stage.h"
 
@@ -240,7 +239,7 @@ static void in_turn(struct ut_stage *s, uint8_t *mem, size_t n)
 	}
 }
 
-/* Few calls, and the mapping is known: pages of it cost none, until UT_AREA_NS have passed. */
+/* Few calls, and the mapping is known: pages of it cost none, until UT_MAPPING_NS have passed. */
 static void mapping(struct ut_stage *s)
 {
 	size_t n = 4 * UT_SEEN;
@@ -251,12 +250,12 @@ static void mapping(struct ut_stage *s)
 	none.iov_base = mem + (n - 1) * PAGE - 1;
 	in_turn(s, mem, 8);
 	last.iov_base = mem + (n - 2) * PAGE;
-	CHECK(ut_stage_in_area(s, last.iov_base, PAGE) && ut_stage_may_store(s, &last, 1) && ut_stage_may_load(s, &last, 1));
+	CHECK(ut_stage_in_mapping(s, last.iov_base, PAGE) && ut_stage_may_store(s, &last, 1) && ut_stage_may_load(s, &last, 1));
 	CHECK(ut_stage_word(s, 0, last.iov_base));
-	CHECK(!ut_stage_in_area(s, none.iov_base, 2) && !ut_stage_may_store(s, &none, 1) && !ut_stage_may_load(s, &none, 1));
+	CHECK(!ut_stage_in_mapping(s, none.iov_base, 2) && !ut_stage_may_store(s, &none, 1) && !ut_stage_may_load(s, &none, 1));
 	in_turn(s, mem, n - 1);
-	s->pages_checked_at += UT_AREA_NS + 1;
-	CHECK(!ut_stage_in_area(s, mem, 1));
+	s->pages_checked_at += UT_MAPPING_NS + 1;
+	CHECK(!ut_stage_in_mapping(s, mem, 1));
 	CHECK(munmap(mem, n * PAGE) == 0);
 	last.iov_len = 64;
 	for (int i = 0; i < 8; i++)
@@ -264,9 +263,9 @@ static void mapping(struct ut_stage *s)
 	/* Another thread's copies are the kernel's. */
 	mem = pages(8);
 	in_turn(s, mem, 8);
-	CHECK(ut_stage_in_area(s, mem, 8 * PAGE));
+	CHECK(ut_stage_in_mapping(s, mem, 8 * PAGE));
 	s->pages_checked_at = 0;
-	CHECK(!ut_stage_in_area(s, mem, 1));
+	CHECK(!ut_stage_in_mapping(s, mem, 1));
 	munmap(mem, 8 * PAGE);
 }
 
@@ -282,21 +281,21 @@ static void no_mapping(struct ut_stage *s)
 	mem[2] = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	mem[3] = mmap(NULL, 8 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (how = 0; how < 4; how++) {
-		uintptr_t at, end;
+		struct ut_mapping m;
 
 		CHECK(mem[how] != MAP_FAILED);
 		errno = 4711;
-		CHECK(!ut_reach_mapping(mem[how], &at, &end) && errno == 4711);
-		s->areas.enough = 0;
+		CHECK(!ut_mapping_of(mem[how], &m) && errno == 4711);
+		s->mappings.enough = 0;
 		for (int i = 0; i < 16; i++) {
 			struct iovec iov = { mem[how] + i % 8 * PAGE, 64 };
 
 			CHECK(ut_stage_gather_user(s, 0, &iov, 1) == 64);
-			s->pages_checked_at += UT_AREA_NS / 100;
-			CHECK(!ut_stage_in_area(s, iov.iov_base, 64));
+			s->pages_checked_at += UT_MAPPING_NS / 100;
+			CHECK(!ut_stage_in_mapping(s, iov.iov_base, 64));
 		}
 		munmap(mem[how], 8 * PAGE);
-		CHECK(!ut_reach_mapping(mem[how], &at, &end) && errno == 4711);
+		CHECK(!ut_mapping_of(mem[how], &m) && errno == 4711);
 	}
 	close(fd);
 }
@@ -311,9 +310,9 @@ static void no_descriptor(struct ut_stage *s)
 	none = was;
 	none.rlim_cur = 0;
 	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
-	s->areas.enough = 0;
+	s->mappings.enough = 0;
 	in_turn(s, mem, 16);
-	CHECK(!ut_stage_in_area(s, mem, 1));
+	CHECK(!ut_stage_in_mapping(s, mem, 1));
 	CHECK(setrlimit(RLIMIT_NOFILE, &was) == 0);
 	munmap(mem, 16 * PAGE);
 }
@@ -321,11 +320,11 @@ static void no_descriptor(struct ut_stage *s)
 static void mappings(struct ut_stage *s)
 {
 	uint8_t *mem = pages(1);
-	uintptr_t at, end;
-	bool known = ut_reach_mapping(mem, &at, &end);
+	struct ut_mapping m;
+	bool known = ut_mapping_of(mem, &m);
 
 	if (known)
-		CHECK(at <= (uintptr_t)mem && (uintptr_t)mem + PAGE <= end);
+		CHECK(m.at <= (uintptr_t)mem && (uintptr_t)mem + PAGE <= m.end);
 	else
 		fprintf(stderr, "this kernel does not say what a mapping is (before Linux 6.11): the kernel copies\n");
 	munmap(mem, PAGE);
@@ -347,12 +346,12 @@ int main(void)
 
 	/* From here on by pages. */
 	CHECK(ut_stage_init(&s, 65536) == 0);
-	s.areas.enough = UINT_MAX;
+	s.mappings.enough = UINT_MAX;
 	long_message(&s);
 	ut_stage_fini(&s);
 
 	CHECK(ut_stage_init(&s, 65536) == 0);
-	s.areas.enough = UINT_MAX;
+	s.mappings.enough = UINT_MAX;
 	s.pages_checked_at = 50 * MS;
 	any_shape(&s);
 	for (size_t apart = PAGE; apart <= 512 * PAGE; apart *= 2)
