@@ -318,7 +318,16 @@ static void stands_aside(void)
 	}
 	CHECK_MSG(n == 4, "%d rounds", n);
 	atomic_fetch_add(&a->driver.ticks, 1);
-	CHECK(poll_is_whole());
+	CHECK(poll_is_whole() && !poll_is_whole());
+	CHECK(posts_now());
+	for (int i = 0; i < 8; i++) /* an answer may come */
+		CHECK(poll_is_whole());
+	for (int i = 0; i < DEV_ROUNDS_IDLE; i++) {
+		atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+		poll_is_whole();
+	}
+	dev_turn.idle = 0;
+	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
 	brings = 1; /* from here on each poll is one */
 	while (!poll_is_whole())
 		CHECK(++n < 2 * DEV_ASIDE_LOOKS);

@@ -133,6 +133,7 @@ static inline void count_without(struct dev_adapter *a, uint32_t n, bool polls) 
 static inline void note_sent(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	dev_posts_count(&a->coalescing, &a->driver);
+	a->rounds.idle = 0; /* an answer may come */
 	count_without(a, 1, false);
 	if (a->delayed_ack.by_fast)
 		note_acks(a, false, 0);
