@@ -153,12 +153,12 @@ static inline uint32_t ibp_shm_atomic_bytes(uint8_t opcode)
 #define IBP_SHM_PIECES 136 /* more than a gather list and a page list can have */
 /* Up to here the payload is copied. Both ends copy at the same time, 23 to 42 GB/s of 64 KiB, where the kernel's copy of a fetch has 11:
  * it looks up each page of the writer. */
-#define IBP_SHM_COPY 65536u
+#define IBP_SHM_COPY (1u << IBP_UNIT_COPY)
 #define IBP_SHM_WINDOW 4096u /* packets in flight; the ring itself limits them */
 #define IBP_SHM_HEAVY 16u    /* of large messages: bounds the work that may wait for the peer, and
                               * so the delay of its answer */
 #define IBP_UNIT_FETCH 18u   /* log2: 256 KiB */
-#define IBP_UNIT_COPY 15u   /* bytes per packet where everything is copied, so that the ring holds
+#define IBP_UNIT_COPY 16u   /* bytes per packet where everything is copied, so that the ring holds
                              * many packets */
 
 /* The state of a port: the message being sent and the message being received. */

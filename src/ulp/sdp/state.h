@@ -67,7 +67,7 @@ struct sdp_source {
 	bool direct;            /* the piece is memory of the program */
 	uint32_t gone;          /* octets of that memory that the peer has got */
 	bool writing;           /* an RDMA Write is under way */
-	bool is_local;           /* the peer has read the last piece as fast as only one of this host does */
+	bool is_local;          /* the peer has read the last piece as fast as only one of this host does */
 	bool stop;              /* the program takes the rest of its memory back */
 	int64_t until;          /* with advertised pieces */
 };
