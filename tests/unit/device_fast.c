@@ -328,7 +328,22 @@ static void stands_aside(void)
 	}
 	dev_turn.idle = 0;
 	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
-	brings = 1; /* from here on each poll is one */
+	CHECK(!poll_is_whole());
+	brings = 1; /* the background thread finds something: from here on each poll is one */
+	ut_lock(&a->dev.lock);
+	CHECK(dev_run(a, DEV_BY_THREAD) == 1);
+	ut_unlock(&a->dev.lock);
+	brings = 0;
+	dev_turn.idle = 0;
+	for (int i = 0; i < 8; i++)
+		CHECK(poll_is_whole());
+	for (int i = 0; i < DEV_ROUNDS_IDLE; i++) {
+		atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+		poll_is_whole();
+	}
+	dev_turn.idle = 0;
+	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+	brings = 1; /* or a poll does */
 	while (!poll_is_whole())
 		CHECK(++n < 2 * DEV_ASIDE_LOOKS);
 	brings = 0;

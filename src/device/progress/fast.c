@@ -236,7 +236,7 @@ __attribute__((always_inline)) static inline int finish(struct dev_adapter *a, s
 	if (!is_drivable(a))
 		return drop_pending(a);
 	did = dev_round(a, DEV_BY_APP, look, l.n);
-	a->rounds.idle = did ? 0 : a->rounds.idle + (a->rounds.idle < DEV_ROUNDS_IDLE);
+	a->rounds.idle += !did && a->rounds.idle < DEV_ROUNDS_IDLE;
 	return did;
 }
 
@@ -318,6 +318,7 @@ int dev_run_rings(struct dev_adapter *a)
 	if (!n)
 		return 0;
 	dev_driver_received(&a->driver, DEV_BY_THREAD, (uint32_t)n);
+	a->rounds.idle = 0;
 	if (a->machine->acks_pending(&a->dev))
 		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
 	return n;

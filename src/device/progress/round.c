@@ -121,6 +121,8 @@ int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int ear
 		received = a->machine->receive(a, now, look == DEV_LOOK_CHEAP);
 	kicked = kick_pending(a);
 	done = received + kicked + look_for_errors(a, by, now);
+	if (done)
+		a->rounds.idle = 0;
 	if (!dev_coalesce(a, now, for_posts)) {
 		how = kicked ? ENG_ACKS_NOW : dev_acks(a, by, now, received);
 		done += a->machine->transmit(&a->dev, now, how);

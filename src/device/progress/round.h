@@ -42,7 +42,7 @@ struct dev_rounds {
 	uint32_t most;
 	uint32_t local; /* rounds in a row that looked for something else than messages within the host, and found none; kept by the
 			 * machine that knows, at most DEV_ROUNDS_LOCAL */
-	uint32_t idle;   /* in a row that polls made for nothing, at most DEV_ROUNDS_IDLE */
+	uint32_t idle;   /* that polls made for nothing since any thread found something, at most DEV_ROUNDS_IDLE */
 	uint32_t spared; /* looks of polls that stood aside */
 	bool timed_posts; /* a post since the last round needed the time, which the next ones get at once */
 	uint64_t last_error_look;
