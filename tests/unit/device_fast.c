@@ -298,6 +298,17 @@ static void seen_by_the_clock(void)
 	drop();
 }
 
+/* The adapter has nothing for long; then the thread finds something elsewhere. No yield is due, which makes a round as well. */
+static void become_idle(void)
+{
+	for (int i = 0; i < DEV_ROUNDS_IDLE; i++) {
+		atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+		poll_is_whole();
+	}
+	dev_turn.idle = 0;
+	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+}
+
 /* A poll of an adapter that has had nothing for long, beside one that has: one in DEV_ASIDE_LOOKS is a round. */
 static void stands_aside(void)
 {
@@ -322,12 +333,7 @@ static void stands_aside(void)
 	CHECK(posts_now());
 	for (int i = 0; i < 8; i++) /* an answer may come */
 		CHECK(poll_is_whole());
-	for (int i = 0; i < DEV_ROUNDS_IDLE; i++) {
-		atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
-		poll_is_whole();
-	}
-	dev_turn.idle = 0;
-	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+	become_idle();
 	CHECK(!poll_is_whole());
 	brings = 1; /* the background thread finds something: from here on each poll is one */
 	ut_lock(&a->dev.lock);
@@ -337,12 +343,7 @@ static void stands_aside(void)
 	dev_turn.idle = 0;
 	for (int i = 0; i < 8; i++)
 		CHECK(poll_is_whole());
-	for (int i = 0; i < DEV_ROUNDS_IDLE; i++) {
-		atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
-		poll_is_whole();
-	}
-	dev_turn.idle = 0;
-	atomic_store(&a->yielding.idle_polls, -4 * DEV_ROUND_EVERY);
+	become_idle();
 	brings = 1; /* or a poll does */
 	while (!poll_is_whole())
 		CHECK(++n < 2 * DEV_ASIDE_LOOKS);
