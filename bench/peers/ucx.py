@@ -40,6 +40,11 @@ def read(text, column):
     return float(table[column])
 
 
+def figure(text, column):
+    """In the unit of its row."""
+    return read(text, column) * ((1 << 20) / 1e9 if column == "overall_bw" else 1)
+
+
 def often(size, latency, tcp):
     """Some tenths of a second, as the others."""
     n = 60000 if latency else 600000 if int(size) <= 512 else 60000
@@ -58,7 +63,7 @@ def runs(test, sizes, column, tls):
             text = start.two(place, ["ucx_perftest", "-p", str(port)],
                              ["ucx_perftest", "127.0.0.1", "-p", str(port), "-t", test, "-s", size,
                               "-n", str(n), "-w", str(n // 10), "-v"], port, env, timeout=30)
-            out[size] = read(text, column) * ((1 << 20) / 1e9 if column == "overall_bw" else 1)
+            out[size] = figure(text, column)
         return out
     return run
 
@@ -73,7 +78,7 @@ def over_dapple(test, sizes, column):
                                      os.path.join(place.here, "lib", "pin"), str(place.cpus[1]), str(place.cpus[0]),
                                      "ucx_perftest", "-t", test, "-s", size, "-n", str(n), "-w", str(n // 10), "-v"], env)
             ours = "\n".join(line[len("client|"):] for line in text.splitlines() if line.startswith("client|"))
-            out[size] = read(ours, column) * ((1 << 20) / 1e9 if column == "overall_bw" else 1)
+            out[size] = figure(ours, column)
         return out
     return run
 

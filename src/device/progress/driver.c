@@ -197,7 +197,9 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 		if (++o->misses < MISSES)
 			return;
 		o->polls_to_drive = DEV_POLLS_WARY;
-		o->wary_ns = !o->wary_ns ? WARY_NS : o->wary_ns < WARY_NS_MOST / 2 ? o->wary_ns * 2 : WARY_NS_MOST;
+		o->wary_ns = o->wary_ns ? 2 * o->wary_ns : WARY_NS;
+		if (o->wary_ns > WARY_NS_MOST)
+			o->wary_ns = WARY_NS_MOST;
 		o->wary_until = now + o->wary_ns;
 		o->misses = 0;
 		o->seen_by_app = o->seen_by_thread = 0;

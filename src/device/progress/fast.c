@@ -9,8 +9,8 @@
 #include <errno.h>
 
 #define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
-#define CLOCK_EVERY 64u   /* polls or posts without a round until the clock is read; a power of two */
 #define ACK_RECEIVED 16   /* messages likewise: a requester that fills its queue goes on before the responder has nothing left to do */
+#define CLOCK_EVERY 64u   /* polls or posts without a round until the clock is read; a power of two */
 
 /* The adapter can be driven by this process. */
 static inline bool is_drivable(const struct dev_adapter *a)

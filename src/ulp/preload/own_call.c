@@ -383,7 +383,7 @@ static bool send_some(struct call *k)
 	bool large = k->left >= sdp_conf_stream.advertise;
 	uint32_t n = (uint32_t)(len < LONGEST ? len : LONGEST), gone;
 
-	if (large && len > SDP_STREAM_STAGED && !sdp_send_is_local(k->r->c) && sdp_send_may_begin(k->r->c) && blocks(k)) {
+	if (large && sdp_stream_goes_direct(k->r->c, len) && blocks(k)) {
 		gone = (uint32_t)send_direct(k, at, n);
 		advance(k, gone);
 		return gone == n;

@@ -262,7 +262,7 @@ static int change_mode(struct sdp_conn *c)
 
 bool sdp_source_is_local(const struct sdp_conn *c)
 {
-	/* A stream within a host carries what is read. */
+	/* Over iWARP within a host the answer to a Read goes through a stream, and not by loads of the stage. */
 	return c->source.is_local && !sdp_is_iwarp(c) && (!c->source.stage.at || c->source.stage.shared);
 }
 

@@ -112,7 +112,7 @@ ssize_t sdp_stream_send(struct sdp_stream *s, const void *at, size_t len)
 
 	while (done < len) {
 		n = 0;
-		if (s->zero_copy && len - done > SDP_STREAM_STAGED && !sdp_send_is_local(s->c) && sdp_send_may_begin(s->c))
+		if (s->zero_copy && sdp_stream_goes_direct(s->c, len - done))
 			n = send_direct(s, from + done, least(len - done, LONGEST));
 		else
 			n = send_copied(s, from + done, len - done);

@@ -17,6 +17,12 @@
  * fetches those before. */
 #define SDP_STREAM_STAGED 65536
 
+/* True if the next octets of a send of which len are left may go from the program's memory now. */
+static inline bool sdp_stream_goes_direct(const struct sdp_conn *c, size_t len)
+{
+	return len > SDP_STREAM_STAGED && !sdp_send_is_local(c) && sdp_send_may_begin(c);
+}
+
 /*
  * As sdp_conf_default, with receives of 16 KiB of octets and advertisements of what takes more than one: without a carrier a copy
  * more at each end costs more than two messages.
