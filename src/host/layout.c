@@ -5,7 +5,7 @@
 
 /* -D: for the second library of tests/interop/layouts. */
 #ifndef HOST_LAYOUT
-#define HOST_LAYOUT 6
+#define HOST_LAYOUT 7
 #endif
 
 const uint8_t host_layout = HOST_LAYOUT;

@@ -107,11 +107,69 @@ static void bad_receive(void)
 	CF_EQ(cf_state(a.qp), IBV_QPS_RTS);
 }
 
+/* --- the order of requests --- */
+
+enum { ROUNDS = 500, BYTES = 64, FLAG = 4096 };
+
+static void begin(struct cf_party *p, struct cf_side *s, struct cf_addr *ret_other)
+{
+	struct cf_opt o = uc();
+
+	cf_side(s, &o);
+	*ret_other = cf_connect(p, s);
+	if (!p->first)
+		cf_recv(s, 0, 0, BYTES);
+	cf_meet(p);
+}
+
+static void sends_and_writes(struct cf_party *p)
+{
+	struct cf_addr other;
+	struct cf_side s;
+
+	begin(p, &s, &other);
+	for (int i = 0; i < ROUNDS; i++) {
+		memset(s.buf, i % 255 + 1, BYTES);
+		cf_post(&s, .op = IBV_WR_SEND, .id = 2 * i, .len = BYTES);
+		cf_wc(s.scq, 2 * i, SUCCESS);
+		cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = 2 * i + 1, .len = 8, .raddr = other.addr + FLAG, .rkey = other.rkey);
+		cf_wc(s.scq, 2 * i + 1, SUCCESS);
+		cf_meet(p);
+	}
+}
+
+/* Looks at memory alone until the Write is there. */
+static void watches(struct cf_party *p)
+{
+	volatile uint8_t *flag;
+	struct cf_addr other;
+	struct cf_side s;
+
+	begin(p, &s, &other);
+	flag = s.buf + FLAG;
+	for (int i = 0; i < ROUNDS; i++) {
+		for (uint64_t end = cf_ns() + 1000000ull * CF_WAIT_MS; *flag != i % 255 + 1;)
+			if (cf_ns() > end)
+				CF_DIE("Write %d did not arrive", i);
+		CF_EQ(((volatile uint8_t *)s.buf)[BYTES - 1], i % 255 + 1);
+		cf_wc(s.rcq, i, SUCCESS);
+		if (i + 1 < ROUNDS)
+			cf_recv(&s, i + 1, 0, BYTES);
+		cf_meet(p);
+	}
+}
+
+static void order(void)
+{
+	cf_processes(sends_and_writes, watches);
+}
+
 const struct cf_check cf_checks[] = {
 	{ "62", "UC messages of all sizes", CF_UC, sizes },
 	{ "62", "UC without a receive: silent, the next one arrives", CF_UC, no_receive },
 	{ "62", "UC bad key, too long: dropped, the receive is kept", CF_UC, bad_remote },
 	{ "62", "UC receive with a bad key: the receiver fails", CF_UC, bad_receive },
+	{ "62", "UC Write behind a Send: not before it", CF_UC, order },
 	{ "62", "UC loss inside a message", 0, NULL, "sim" },
 	{ 0 },
 };

@@ -4,6 +4,7 @@
  * comes out as on the wire, whether its payload was copied or fetched; a payload that cannot be
  * fetched is asked for again; and forged messages change nothing.
  */
+#include "engine/ah.h"
 #include "engine/mr.h"
 #include "engine/qp_state.h"
 #include "proto/ib/frame_shm.h"
@@ -15,6 +16,7 @@
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/rng.h"
+#include "wire/grh.h"
 #include "wire/ib_opcode.h"
 
 #include <sys/mman.h>
@@ -200,6 +202,145 @@ static void retries_end(void)
 	sim_wc_is(&w, a.scq, IBV_WC_RNR_RETRY_EXC_ERR);
 	CHECK(sim_counter(b.h, ENG_C_rnr_nak_sent) == 3);
 	close_pair();
+}
+
+/* --- datagrams --- */
+
+#define GRH 40u
+#define QKEY 0x1234u
+
+static struct eng_ah *ah;
+
+static void open_datagrams(void)
+{
+	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64, .traffic_class = 0x20 } };
+
+	open_pair_with(&(struct sim_qp_options){ .type = IBV_QPT_UD }, true);
+	memcpy(attr.grh.dgid.raw, b.h->addr, 16);
+	CHECK(eng_ah_create(a.h->pd, &attr, &ah) == 0);
+	pattern_fill(a.mem, 8192, 5);
+}
+
+static void close_datagrams(void)
+{
+	eng_ah_destroy(ah);
+	close_pair();
+}
+
+static void send_datagram(uint64_t id, uint32_t len, uint32_t qpn, uint32_t qkey)
+{
+	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_SEND_WITH_IMM, .id = id, .at = a.mem, .len = len, .ah = ah,
+					     .qpn = qpn, .qkey = qkey, .imm = 0x11223344 }) == 0);
+}
+
+/* What the receiver finds is what the wire would have brought. */
+static void datagram_of(uint32_t len)
+{
+	struct ibv_wc wc;
+
+	memset(b.mem, 0xff, GRH + len + 8);
+	CHECK(sim_post_recv(&b, 3, b.mem, 8192) == 0);
+	send_datagram(1, len, b.qp->qpn, QKEY);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	wc = sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
+	CHECK(wc.byte_len == len + GRH && wc.src_qp == a.qp->qpn && wc.imm_data == 0x11223344);
+	CHECK(wc.wc_flags == (IBV_WC_GRH | IBV_WC_WITH_IMM) && wc.sl == 2);
+	CHECK(!memcmp(b.mem + GRH, a.mem, len) && b.mem[GRH + len] == 0xff);
+	CHECK(b.mem[20] == 0x45 && b.mem[21] == 0x20 && b.mem[28] == 64 && !memcmp(b.mem + 32, a.h->addr + 12, 4) &&
+	      !memcmp(b.mem + 36, b.h->addr + 12, 4));
+	/* IPv4 header, UDP header, BTH, DETH, ImmDt, ICRC. */
+	CHECK((b.mem[22] << 8 | b.mem[23]) == 20 + 8 + 12 + 8 + 4 + (int)((len + 3) & ~3u) + 4);
+	CHECK((b.mem[30] << 8 | b.mem[31]) == wire_ipv4_checksum(b.mem + 20));
+}
+
+static void datagrams(void)
+{
+	static const uint32_t bytes[] = { 0, 1, 3, 63, 64, 65, 100, 1000, 4095, 4096 };
+
+	open_datagrams();
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++)
+		datagram_of(bytes[i]);
+	CHECK(sim_counter(a.h, ENG_C_local_tx) == sizeof(bytes) / sizeof(*bytes));
+	close_datagrams();
+}
+
+static void datagrams_dropped(void)
+{
+	open_datagrams();
+	send_datagram(0, 10, b.qp->qpn, QKEY); /* no receive */
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	sim_no_wc(&w, b.rcq, UT_MS);
+	CHECK(sim_post_recv(&b, 7, b.mem, GRH + 20) == 0);
+	send_datagram(1, 21, b.qp->qpn, QKEY); /* one byte too many */
+	send_datagram(2, 10, b.qp->qpn, QKEY + 1);
+	send_datagram(3, 10, b.qp->qpn ^ 1, QKEY);
+	for (int i = 0; i < 3; i++)
+		sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	sim_no_wc(&w, b.rcq, UT_S);
+	CHECK(eng_qp_state(b.qp) == IBV_QPS_RTS);
+	CHECK(sim_counter(b.h, ENG_C_rx_bad_qkey) == 1);
+	CHECK(sim_counter(b.h, ENG_C_rx_no_wqe) == 2);
+	CHECK(sim_counter(b.h, ENG_C_rx_no_qp) == 1);
+	send_datagram(4, 20, b.qp->qpn, QKEY);
+	CHECK(sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS).wr_id == 7);
+	CHECK(sim_counter(a.h, ENG_C_local_tx) == 5);
+	close_datagrams();
+}
+
+/* Of a peer process that writes what it likes into its ring. */
+static void forge_datagram(uint8_t opcode, uint32_t qpn, uint8_t flags, uint64_t way, uint32_t len)
+{
+	struct ibp_header n = { .opcode = opcode, .unit = IBP_UNIT_COPY, .flags = flags, .dest_qpn = qpn, .src_qpn = 9,
+				.rkey = QKEY, .va = way, .length = len };
+
+	local_net_inject(w.local, 0, 1, &n, a.mem, len);
+	sim_round(&w);
+}
+
+static void datagrams_forged(void)
+{
+	const uint64_t way = ibp_header_way(0, 64, 0xffff);
+
+	open_datagrams();
+	CHECK(sim_post_recv(&b, 7, b.mem, 16384) == 0);
+	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, IBP_HEADER_FETCH, way, 64); /* nothing names payload */
+	CHECK(sim_counter(b.h, ENG_C_rx_short) == 1);
+	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, 0, ibp_header_way(0, 64, 0x1234), 64);
+	CHECK(sim_counter(b.h, ENG_C_rx_bad_pkey) == 1);
+	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, 0, way, 4097); /* more than the port's MTU */
+	CHECK(sim_counter(b.h, ENG_C_rx_no_wqe) == 1);
+	forge_datagram(WIRE_RC_SEND_ONLY, b.qp->qpn, 0, way, 64); /* of another service */
+	CHECK(sim_counter(b.h, ENG_C_rx_no_qp) == 1);
+	sim_no_wc(&w, b.rcq, UT_MS);
+	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, IBP_HEADER_ACKS | IBP_HEADER_PLAIN | IBP_HEADER_ARMED, way, 64);
+	CHECK(sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS).byte_len == GRH + 64);
+	CHECK(eng_qp_state(b.qp) == IBV_QPS_RTS);
+	close_datagrams();
+}
+
+/* Behind packets that wait, or while the ring is full, a datagram is a packet. */
+static void datagrams_as_packets(void)
+{
+	struct sim_stats st;
+
+	open_datagrams();
+	for (uint64_t i = 0; i < 3; i++)
+		CHECK(sim_post_recv(&b, i, b.mem + i * 8192, 8192) == 0);
+	send_datagram(0, 100, b.qp->qpn, QKEY);
+	w.local->full = true;
+	send_datagram(1, 100, b.qp->qpn, QKEY);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	w.local->full = false;
+	send_datagram(2, 100, b.qp->qpn, QKEY);
+	for (int i = 0; i < 3; i++)
+		CHECK(sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS).byte_len == GRH + 100);
+	sim_net_stats(w.net, &st);
+	CHECK(st.sent == 1 && sim_counter(a.h, ENG_C_local_tx) == 2);
+	eng_ah_destroy(ah);
+	sim_end_close(&a);
+	sim_end_close(&b);
+	sim_world_close(&w);
 }
 
 /* --- odd fetches --- */
@@ -439,6 +580,10 @@ int main(int argc, char **argv)
 		{ "-", "dereg while reading", dereg_while_reading },
 		{ "-", "missing pages", missing_pages },
 		{ "-", "unread", unread },
+		{ "-", "datagrams", datagrams },
+		{ "-", "datagrams that are dropped", datagrams_dropped },
+		{ "-", "datagrams that are forged", datagrams_forged },
+		{ "-", "datagrams as packets", datagrams_as_packets },
 		{ "-", "nonsense", storm_of_nonsense },
 		{ "-", "strangers", strangers },
 	};

@@ -416,6 +416,10 @@ static struct wire_ib_packet packet_of(const struct message *m)
 		p.msn = m->h.length & PSN_MASK;
 	else
 		p.dma_len = m->h.length;
+	if (m->shape->cls == WIRE_CLASS_UD) {
+		p.qkey = m->h.rkey;
+		p.src_qpn = m->h.src_qpn & PSN_MASK;
+	}
 	if (response && (m->shape->flags & WIRE_F_ATOMIC)) {
 		p.orig = m->operands[0];
 	} else {
@@ -437,7 +441,8 @@ static struct obs_record with_port(const struct obs_record *h, uint32_t a, uint3
 static void emit_message(struct render *r, const struct obs_record *h, const struct message *m, uint32_t psn,
 			 bool out, const char *note)
 {
-	uint32_t n = pieces(m->len, r->mtu);
+	/* A datagram is one packet, whatever the MTU of connections. */
+	uint32_t mtu = m->shape->cls == WIRE_CLASS_UD ? RENDER_DATAGRAM : r->mtu, n = pieces(m->len, mtu);
 	struct obs_record with = with_port(h, m->h.src_qpn, m->h.dest_qpn);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -447,7 +452,7 @@ static void emit_message(struct render *r, const struct obs_record *h, const str
 		p.psn = (psn + i) & PSN_MASK;
 		p.ack_req = i + 1 == n && (m->h.flags & IBP_HEADER_ASK);
 		p.se &= i + 1 == n;
-		emit_packet(r, &with, &p, m, i * r->mtu, least(m->len - i * r->mtu, r->mtu), out, note);
+		emit_packet(r, &with, &p, m, i * mtu, least(m->len - i * mtu, mtu), out, note);
 	}
 }
 
@@ -461,7 +466,8 @@ static bool read_message(const struct obs_record *h, const uint8_t *bytes, struc
 	*ret = (struct message){ .h = ibp_header_get(bytes), .pkey = ibp_header_pkey(bytes) };
 	ret->shape = wire_ib_shape(ret->h.opcode);
 	if (!ret->shape->hdr_len || (ret->shape->cls != WIRE_CLASS_RC && ret->shape->cls != WIRE_CLASS_UC &&
-				     ret->shape->cls != WIRE_CLASS_XRC) || ret->h.unit > IBP_UNIT_FETCH)
+				     ret->shape->cls != WIRE_CLASS_UD && ret->shape->cls != WIRE_CLASS_XRC) ||
+	    ret->h.unit > IBP_UNIT_FETCH || (ret->shape->cls == WIRE_CLASS_UD && h->len - at > RENDER_DATAGRAM))
 		return false;
 	ret->h.psn &= PSN_MASK;
 	if (ret->shape->flags & WIRE_F_ATOMIC) {
@@ -521,6 +527,8 @@ static bool show_message(struct render *r, const struct obs_record *h, const uin
 		local = pieces(m.h.length, unit);
 		n = pieces(m.h.length, r->mtu);
 	}
+	if (m.shape->cls == WIRE_CLASS_UD)
+		n = 1;
 	q = requester_of(r, h->flow.src, m.h.src_qpn & PSN_MASK);
 	emit_message(r, h, &m, wire_psn(q, m.h.psn, local, unit / r->mtu ? unit / r->mtu : 1, n), h->out, NULL);
 	return true;
@@ -587,7 +595,8 @@ static bool show_access(struct render *r, const struct obs_record *h, const uint
 	if (!(m.shape->flags & WIRE_F_WRITE))
 		request.len = request.have = 0;
 	emit_message(r, h, &request, psn, h->out, NO_PACKET);
-	show_answer(r, h, &m, psn, n, ++q->msn);
+	if (m.shape->cls == WIRE_CLASS_RC)
+		show_answer(r, h, &m, psn, n, ++q->msn);
 	return true;
 }
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #define RENDER_FRAME (64u * 1024 + 512) /* room of one packet */
+#define RENDER_DATAGRAM 4096u /* bytes of payload in one datagram (IBTA table 32: the largest MTU) */
 
 /* One packet: `len` bytes from its IP header or LRH on, of which the first `have` are at data. */
 struct render_frame {

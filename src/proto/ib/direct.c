@@ -23,7 +23,7 @@
 
 static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
-	return q->cls == WIRE_CLASS_RC && q->conn.resp.framing == &ibp_frame_shm && mk->key == key &&
+	return (q->cls == WIRE_CLASS_RC || q->cls == WIRE_CLASS_UC) && q->conn.resp.framing == &ibp_frame_shm && mk->key == key &&
 	       mk->kind == ENG_MR && !mk->pages && !mk->null && !q->port->rules &&
 	       ibp_resp_hears(q->qp);
 }
@@ -372,11 +372,28 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       (need != IBV_ACCESS_REMOTE_ATOMIC || q->port->chan->n_attached);
 }
 
-/* Returns true if no request of the queue is unacknowledged, and w is the oldest one. */
-static bool is_ready(const struct ibp_qp *q, const struct eng_swqe *w)
+static __attribute__((noinline)) bool has_consumed(struct ibp_qp *q)
 {
-	return is_simple(q, w) && ibp_direct_is_open(q) && q->conn.req.psn_una == q->conn.req.psn_next &&
-	       eng_ring_head(&q->qp->sq) == w;
+	struct shm_channel *chan = q->port->chan;
+
+	if (chan->ops->consumed(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num) < q->conn.req.ring_end)
+		return false;
+	q->conn.req.ring_end = 0;
+	return true;
+}
+
+/* Returns true if the peer has executed all requests that have left. */
+static inline bool is_settled(struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->conn.req;
+
+	return r->psn_una == r->psn_next && (q->cls == WIRE_CLASS_RC || !r->ring_end || has_consumed(q));
+}
+
+/* Returns true if that is so, and w is the oldest request of the queue. */
+static bool is_ready(struct ibp_qp *q, const struct eng_swqe *w)
+{
+	return is_simple(q, w) && ibp_direct_is_open(q) && is_settled(q) && eng_ring_head(&q->qp->sq) == w;
 }
 
 /* Without a wake-up: a peer process that sleeps does not see the memory change either. */
@@ -393,10 +410,10 @@ static bool ack_first(struct ibp_qp *q)
 
 /* --- to an observer --- */
 
-static uint8_t opcode_of(uint8_t opcode)
+static uint8_t opcode_of(uint8_t cls, uint8_t opcode)
 {
 	switch (opcode) {
-	case IBV_WR_RDMA_WRITE: return WIRE_RC_RDMA_WRITE_ONLY;
+	case IBV_WR_RDMA_WRITE: return cls | WIRE_RC_RDMA_WRITE_ONLY;
 	case IBV_WR_RDMA_READ: return WIRE_RC_RDMA_READ_REQUEST;
 	case IBV_WR_ATOMIC_CMP_AND_SWP: return WIRE_RC_COMPARE_SWAP;
 	default: return WIRE_RC_FETCH_ADD;
@@ -414,7 +431,7 @@ static __attribute__((noinline)) void show(struct ibp_qp *q, struct eng_swqe *w)
 	};
 
 	ibp_header_put(x.header, (struct ibp_header){
-		.opcode = opcode_of(w->opcode), .unit = IBP_UNIT_FETCH, .flags = IBP_HEADER_ASK, .psn = q->conn.req.psn_next,
+		.opcode = opcode_of(q->cls, w->opcode), .unit = IBP_UNIT_FETCH, .flags = q->cls == WIRE_CLASS_RC ? IBP_HEADER_ASK : 0, .psn = q->conn.req.psn_next,
 		.dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn, .rkey = w->rkey, .va = w->remote_addr,
 		.length = x.length,
 	});
@@ -441,14 +458,15 @@ static void count_exchange(struct ibp_qp *q, uint8_t opcode, uint32_t len)
 	switch (opcode) {
 	case IBV_WR_RDMA_WRITE:
 		ibp_count_packets(q, there, WIRE_RC_RDMA_WRITE_ONLY, len);
-		ibp_count_packets(q, back, WIRE_RC_ACKNOWLEDGE, 0);
+		if (q->cls == WIRE_CLASS_RC)
+			ibp_count_packets(q, back, WIRE_RC_ACKNOWLEDGE, 0);
 		return;
 	case IBV_WR_RDMA_READ:
 		ibp_count_packets(q, there, WIRE_RC_RDMA_READ_REQUEST, 0);
 		ibp_count_packets(q, back, WIRE_RC_RDMA_READ_RESPONSE_ONLY, len);
 		return;
 	default:
-		ibp_count_packets(q, there, opcode_of(opcode), 0);
+		ibp_count_packets(q, there, opcode_of(WIRE_CLASS_RC, opcode), 0);
 		ibp_count_packets(q, back, WIRE_RC_ATOMIC_ACKNOWLEDGE, 0);
 	}
 }
@@ -516,9 +534,9 @@ static inline bool is_one_part(uint64_t length)
 
 /* The connection has nothing unusual that a Write without a packet would have to look at: all requests before it are complete, and
  * no acknowledgement is due. */
-static inline bool is_plain(const struct ibp_qp *q)
+static inline bool is_plain(struct ibp_qp *q)
 {
-	return ibp_direct_is_open(q) && q->conn.req.psn_una == q->conn.req.psn_next && !q->conn.resp.ack_due && !q->port->tap &&
+	return ibp_direct_is_open(q) && is_settled(q) && !q->conn.resp.ack_due && !q->port->tap &&
 	       q->send.cur == atomic_load_explicit(&q->qp->sq.head, memory_order_relaxed);
 }
 

@@ -3,7 +3,8 @@
  * Direct access: Reads, Writes and atomics between processes of one host that the requester executes
  * (host/shm/export.h): small Reads and Writes by the kernel, all of them by plain loads and stores where
  * the memory was exported as an area. They have no PSN and no packet, so one begins only while no request of its queue
- * is unacknowledged: all requests before it have been executed, and those behind it start later. A request that the
+ * is unacknowledged: all requests before it have been executed, and those behind it start later. Those of UC, which are complete when they leave,
+ * have been executed when the peer has consumed the ring up to them. A request that the
  * tables do not grant changes nothing and goes as a packet, so that every refusal, event and sentence is the
  * responder's.
  *
@@ -45,7 +46,8 @@ static inline bool ibp_direct_is_open(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->conn.req;
 
-	return !r->slow && r->framing == &ibp_frame_shm && q->port->chan->export;
+	return (!r->slow || (r->slow == IBP_REQ_SERVICE && q->cls == WIRE_CLASS_UC)) && r->framing == &ibp_frame_shm &&
+	       q->port->chan->export;
 }
 
 /* Returns the request at the cursor if its opcode has direct access, else NULL. */

@@ -374,6 +374,14 @@ __attribute__((always_inline)) static inline bool take_message(struct ibp_port *
 	return true;
 }
 
+/* The full rules of these services need no time: nothing is repeated. */
+static inline bool is_unreliable(uint8_t opcode)
+{
+	const uint8_t cls = wire_ib_shape(opcode)->cls;
+
+	return cls == WIRE_CLASS_UD || cls == WIRE_CLASS_UC;
+}
+
 /* The others that the fast path takes. A function of its own, which reads the header by itself, so that the usual messages find
  * theirs in registers: what it reads may have changed meanwhile, and all is checked again. */
 static __attribute__((noinline)) bool take_other(struct ibp_port *port, const struct shm_inlet *in, const struct shm_message *m)
@@ -382,6 +390,10 @@ static __attribute__((noinline)) bool take_other(struct ibp_port *port, const st
 	struct ibp_qp *q = receiver(port, in, &n);
 	bool done = false;
 
+	if (is_unreliable(n.opcode)) {
+		ibp_receive_message(port, m);
+		return true;
+	}
 	if (!q)
 		return false;
 	switch (n.opcode) {

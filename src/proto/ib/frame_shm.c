@@ -286,32 +286,43 @@ static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_pack
 	p->payload_len = len;
 	if (!(flags & IBP_HEADER_FETCH))
 		return len <= SHM_CHANNEL_MAX;
-	return p->shape->cls != WIRE_CLASS_UC &&
+	return p->shape->cls != WIRE_CLASS_UC && p->shape->cls != WIRE_CLASS_UD &&
 	       read_pieces(shm, shm->data, len, &p->payload_len);
 }
 
-bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *rx, struct wire_ib_packet *p)
+/* A datagram has no connection to know the rest from (ibp_header_way()). */
+static void read_way(const struct ibp_header *n, struct wire_ib_packet *p, struct link_rx *rx)
+{
+	rx->tos = (uint8_t)n->va;
+	rx->ttl = (uint8_t)(n->va >> 8);
+	p->pkey = (uint16_t)(n->va >> 16);
+	p->qkey = n->rkey;
+}
+
+bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p, struct link_rx *rx)
 {
 	struct ibp_shm *shm = &port->shm;
 	const struct wire_ib_shape *shape;
 	struct ibp_header n;
 
-	if (!shm->stage.base || rx->len < SHM_CHANNEL_HEADER_BYTES)
+	if (!shm->stage.base || m->len < SHM_CHANNEL_HEADER_BYTES)
 		return false;
-	n = ibp_header_get(rx->data);
+	n = ibp_header_get(m->data);
 	shape = wire_ib_shape(n.opcode);
 	if (!shape || (shape->cls != WIRE_CLASS_RC && shape->cls != WIRE_CLASS_UC &&
-		       shape->cls != WIRE_CLASS_XRC) ||
+		       shape->cls != WIRE_CLASS_UD && shape->cls != WIRE_CLASS_XRC) ||
 	    (n.unit != IBP_UNIT_FETCH && n.unit != IBP_UNIT_COPY))
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
-		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK, .pkey = ibp_header_pkey(rx->data),
+		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK, .pkey = ibp_header_pkey(m->data),
 		.va = n.va, .rkey = n.rkey, .dma_len = n.length, .srqn = n.srqn & IBP_PSN_MASK,
 		.imm = n.imm, .syndrome = n.syndrome, .migreq = !(n.flags & IBP_HEADER_ARMED),
 		.se = n.flags & IBP_HEADER_SE, .ack_req = n.flags & IBP_HEADER_ASK,
 	};
-	shm->rx = rx;
+	if (shape->cls == WIRE_CLASS_UD)
+		read_way(&n, p, rx);
+	shm->rx = m;
 	shm->unit = 1u << n.unit;
 	shm->plain = n.flags & IBP_HEADER_PLAIN;
 	shm->acks = (n.flags & IBP_HEADER_ACKS) && shape->cls == WIRE_CLASS_RC &&
@@ -377,9 +388,17 @@ static int copy(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *
 	return 0;
 }
 
+/* A datagram may be of any queue pair; those for QP1 keep to packets. */
+static bool is_of_peer(const struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	if (p->shape->cls == WIRE_CLASS_UD)
+		return !q->qp->gsi;
+	return ibp_path_admits_message(&q->conn.path, rx->src, rx->dst) && p->src_qpn == q->qp->attr.dest_qp_num;
+}
+
 static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	if (!ibp_path_admits_message(&q->conn.path, rx->src, rx->dst) || p->src_qpn != q->qp->attr.dest_qp_num) {
+	if (!is_of_peer(q, p, rx)) {
 		ibp_count(q->port, ENG_C_rx_bad_source);
 		return false;
 	}

@@ -42,8 +42,8 @@ struct ibp_header {
 	uint8_t syndrome;      /* of an answer */
 	uint32_t psn, dest_qpn, src_qpn; /* 24 bits */
 	uint32_t imm;          /* or the key to invalidate */
-	uint32_t rkey;
-	uint64_t va;           /* IBP_HEADER_ACKS: the last PSN that was executed, and the MSN << 32 */
+	uint32_t rkey;         /* UD: the Q_Key */
+	uint64_t va;           /* IBP_HEADER_ACKS: the last PSN that was executed, and the MSN << 32; UD: ibp_header_way() */
 	uint32_t length;       /* answers: MSN */
 	uint32_t srqn;         /* XRC requests */
 };
@@ -108,6 +108,12 @@ static inline uint16_t ibp_header_pkey(const uint8_t *at)
 	memcpy(&v, at + 8, 8);
 	v = le64toh(v);
 	return (uint16_t)((v >> 24 & 0xffu) | (v >> 56) << 8);
+}
+
+/* What the packet of a UD message has besides: traffic class and hop limit, which its receiver finds in the GRH, and P_Key. */
+static inline uint64_t ibp_header_way(uint8_t tos, uint8_t ttl, uint16_t pkey)
+{
+	return tos | (uint64_t)ttl << 8 | (uint64_t)pkey << 16;
 }
 
 /* Reads each word once: the peer process may still write. */
@@ -196,9 +202,9 @@ void ibp_shm_fini(struct ibp_port *port);
 /* Chooses the requester's framing, before its first PSN is used. Returns false if the channel does
  * not know yet whether there is a local path: port->blocked, to be called again in the next round. */
 bool ibp_shm_choose(struct ibp_qp *q);
-/* Reads a message as a packet; the payload stays where it is. Returns false if the message is
- * malformed. */
-bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p);
+/* Reads a message as a packet, with *rx as ibp_shm_packet() has it; the payload stays where it is. Returns false if the
+ * message is malformed. */
+bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p, struct link_rx *rx);
 /* ibp_framing.place without its first arguments. */
 int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
 /* Repeats, plain, the packets up to the newest one: the peer process has asked for them. */

@@ -179,16 +179,15 @@ static void receive_datagram(struct ibp_port *port, const struct link_rx *rx)
 		receive_sound(port, &p, rx);
 }
 
-static void receive_message(struct ibp_port *port, const struct shm_message *m)
+void ibp_receive_message(struct ibp_port *port, const struct shm_message *m)
 {
+	struct link_rx rx = ibp_shm_packet(m);
 	struct wire_ib_packet p;
-	struct link_rx rx;
 
 	eng_dev_held(port->dev);
-	port->dev->counters[ENG_C_rx_pkts]++;
+	port->arrived = &ibp_frame_shm;
 	port->dev->counters[ENG_C_rx_bytes] += m->len;
-	rx = ibp_shm_packet(m);
-	if (ibp_shm_parse(port, m, &p))
+	if (ibp_shm_parse(port, m, &p, &rx))
 		receive_sound(port, &p, &rx);
 	else if (!ibp_forward_receive(port, m))
 		ibp_count(port, ENG_C_rx_short);
@@ -224,8 +223,10 @@ void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int 
 	begin_receive(port, &ibp_frame_shm, now);
 	for (int i = 0; i < n; i++) {
 		i += ibp_fast_receive(dev, m + i, n - i);
-		if (i < n)
-			receive_message(port, &m[i]);
+		if (i == n)
+			break;
+		dev->counters[ENG_C_rx_pkts]++;
+		ibp_receive_message(port, &m[i]);
 	}
 }
 

@@ -102,6 +102,7 @@ struct ibp_qp {
 	struct ibp_proxy *proxy;
 	struct ibp_recv recv;
 	struct eng_av ud_av; /* of conn.path, for UD */
+	uint32_t ud_qpn;     /* of the last message, whose process conn.lane leads to */
 	struct ibp_conn conn; /* last, since its end is rarely used */
 };
 
@@ -165,6 +166,9 @@ static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 	eng_dev_held(dev);
 	dev->counters[c]++;
 }
+
+/* A message of the channel by the full rules, without its count as a packet. */
+void ibp_receive_message(struct ibp_port *port, const struct shm_message *m);
 
 /* eng_proto_ops.qp_kick: a queue pair with posted work gets its turn in the next round. */
 void ibp_kick(struct eng_qp *qp);

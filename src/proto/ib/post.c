@@ -13,6 +13,7 @@
 #include "proto/ib/retry.h"
 #include "proto/ib/sent.h"
 #include "proto/ib/show.h"
+#include "proto/ib/ud.h"
 #include "proto/ib/usual.h"
 #include "util/probe.h"
 #include "wire/ib_fields.h"
@@ -24,23 +25,6 @@ static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, c
 	return !(w->started | w->verdict | (w->flags & IBV_SEND_FENCE)) &&
 	       w->length <= (local ? IBP_SHM_COPY : r->mtu) &&
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
-}
-
-/* Returns a piece's bytes, at least one, if plain loads from them are safe, else NULL. */
-static inline const uint8_t *seen_piece(struct ibp_qp *q, const struct ibv_sge *sge)
-{
-	struct ut_stage *st = &q->port->shm.stage;
-
-	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	return eng_sge_present(q->qp->pd, sge, sge->length, st, UT_READABLE);
-}
-
-/* The same for a payload. */
-static inline const uint8_t *seen_payload(struct ibp_qp *q, struct eng_swqe *w)
-{
-	if (w->flags & IBV_SEND_INLINE)
-		return eng_swqe_inline(w);
-	return w->num_sge == 1 ? seen_piece(q, w->sge) : NULL;
 }
 
 static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
@@ -101,11 +85,11 @@ static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 static inline bool put_request(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool acks, bool more)
 {
 	uint32_t len = (uint32_t)w->length;
-	const uint8_t *from = len ? seen_payload(q, w) : NULL;
+	const uint8_t *from = len ? ibp_seen_payload(q, w) : NULL;
 	struct shm_record *at;
 	uint64_t skip;
 
-	if ((len && !from) || !ibp_has_lane(q)) {
+	if ((len && !from) || !ibp_has_lane(q, q->qp->attr.dest_qp_num)) {
 		struct ibp_leaving m = {
 			.header = local_header(q, w, opcode, acks), .data = from, .w = w, .bytes = len, .more = more,
 		};
@@ -353,7 +337,7 @@ static inline enum proto_posted send_now(struct ibp_qp *q, const struct ibv_send
 		return not_ready(q);
 	if (!is_next_to_leave(q, len, tail) || (acks && !ibp_resp_may_ack_along(q)))
 		return PROTO_NEEDS_ROUND;
-	from = seen_piece(q, wr->sg_list);
+	from = ibp_seen_piece(q, wr->sg_list);
 	at = from ? shm_lane_reserve(&q->conn.lane, len, &skip) : NULL;
 	if (!at)
 		return PROTO_NEEDS_ROUND;
@@ -381,6 +365,27 @@ enum proto_posted ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, 
 	return how & PROTO_POST_SEND ? send_now(q, wr, how & PROTO_POST_BATCH) : PROTO_NEEDS_ROUND;
 }
 
+/* Of UC within the host: by the full rules, which need no time. Returns true if all that was posted is on its way. */
+static bool send_unreliable(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+
+	if (r->slow != IBP_REQ_SERVICE || r->framing != &ibp_frame_shm || r->to_self || !ut_list_empty(&q->active))
+		return false;
+	ibp_req_run(q, GROUP);
+	return ut_list_empty(&q->active) && q->send.cur == atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed);
+}
+
+/* What is no message of a reliable connection. */
+static enum proto_posted post_otherwise(struct ibp_qp *q, unsigned how)
+{
+	if (q->cls == WIRE_CLASS_UD)
+		return ibp_ud_post(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
+	if (q->cls == WIRE_CLASS_UC)
+		return send_unreliable(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
+	return !(how & (PROTO_POST_BATCH | PROTO_POST_MANY)) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
+}
+
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 {
 	struct ibp_qp *q = ibp_qp(qp);
@@ -399,7 +404,7 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 	if (!(how & PROTO_POST_SEND))
 		return PROTO_NEEDS_ROUND;
 	if (!send_messages(q, how & PROTO_POST_BATCH))
-		return !(how & (PROTO_POST_BATCH | PROTO_POST_MANY)) && send_packets(q) ? PROTO_SENT : PROTO_NEEDS_ROUND;
+		return post_otherwise(q, how);
 	if (!q->conn.req.to_self)
 		set_ready(q, ENG_PLAIN_SENDS);
 	if (!q->conn.req.to_self || how & PROTO_POST_BATCH)

@@ -4,12 +4,12 @@
 #include "proto/ib/sent.h"
 #include "wire/ib_fields.h"
 
-bool ibp_find_lane(struct ibp_qp *q)
+bool ibp_find_lane(struct ibp_qp *q, uint32_t qpn)
 {
 	struct shm_channel *chan = q->port->chan;
 
 	return !shm_lane_is_watched(chan, &q->conn.lane) &&
-	       chan->ops->lane(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &q->conn.lane) &&
+	       chan->ops->lane(chan, &q->conn.path.chan, qpn, &q->conn.lane) &&
 	       !shm_lane_is_watched(chan, &q->conn.lane);
 }
 
@@ -28,7 +28,7 @@ static bool put_in_steps(struct ibp_qp *q, struct ibp_leaving *m)
 	struct shm_channel *chan = q->port->chan;
 	struct shm_reservation place;
 
-	if (chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, m->bytes, &place) < 0)
+	if (chan->ops->reserve(chan, &q->conn.path.chan, m->header.dest_qpn, m->bytes, &place) < 0)
 		return false;
 	if (m->data)
 		memcpy(place.data, m->data, m->bytes);
@@ -69,7 +69,7 @@ bool ibp_put_otherwise(struct ibp_qp *q, struct ibp_leaving *m)
 
 bool ibp_put(struct ibp_qp *q, struct ibp_leaving *m)
 {
-	if ((m->bytes && !m->data) || m->quiet || !ibp_has_lane(q))
+	if ((m->bytes && !m->data) || m->quiet || !ibp_has_lane(q, m->header.dest_qpn))
 		return ibp_put_otherwise(q, m);
 	return put_by_lane(q, m, false);
 }

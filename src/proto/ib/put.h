@@ -26,11 +26,11 @@ bool ibp_put_otherwise(struct ibp_qp *q, struct ibp_leaving *m);
 /* Sends the plain acknowledgement up to this PSN. Returns false if nothing has left. */
 bool ibp_put_ack(struct ibp_qp *q, uint32_t psn);
 
-/* Returns true if the lane leads to the peer from now on. */
-bool ibp_find_lane(struct ibp_qp *q);
-static inline bool ibp_has_lane(struct ibp_qp *q)
+/* Returns true if the lane leads to the process of this QPN from now on. */
+bool ibp_find_lane(struct ibp_qp *q, uint32_t qpn);
+static inline bool ibp_has_lane(struct ibp_qp *q, uint32_t qpn)
 {
-	return shm_lane_leads(q->port->chan, &q->conn.lane) || ibp_find_lane(q);
+	return shm_lane_leads(q->port->chan, &q->conn.lane) || ibp_find_lane(q, qpn);
 }
 
 #endif

@@ -46,6 +46,7 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	if (begins) {
 		ibp_recv_message(q, IBP_NONE);
 		q->recv.skipping = false;
+		r->framing = q->port->arrived;
 		r->mtu = q->port->arrived->unit(q);
 	}
 	if (q->recv.skipping) {

@@ -4,9 +4,13 @@
 #include "engine/complete.h"
 #include "engine/ring.h"
 #include "engine/why.h"
+#include "proto/ib/put.h"
 #include "proto/ib/qp.h"
+#include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/responses.h"
+#include "proto/ib/sent.h"
+#include "proto/ib/usual.h"
 #include "wire/grh.h"
 
 #include <string.h>
@@ -34,21 +38,28 @@ static enum eng_verdict aim(struct ibp_qp *q, const struct eng_swqe *w)
 	if (ibp_path_set(q->port, &q->conn.path, &w->ud.av, ibp_datagram_sport(q->qp->qpn)) < 0)
 		return ENG_V_LOC_ROUTE;
 	q->ud_av = w->ud.av;
+	q->conn.lane.epoch = 0;
 	return ENG_OK;
+}
+
+/* A Q_Key with the top bit set asks for the QP's own, and QP1 has no other (IBTA 10.2.5). */
+static uint32_t qkey_of(const struct ibp_qp *q, const struct eng_swqe *w)
+{
+	return q->qp->gsi || (w->ud.qkey & 0x80000000u) ? q->qp->attr.qkey : w->ud.qkey;
+}
+
+static uint8_t opcode_of(const struct eng_swqe *w)
+{
+	return w->opcode == IBV_WR_SEND_WITH_IMM ? WIRE_UD_SEND_ONLY_WITH_IMMEDIATE : WIRE_UD_SEND_ONLY;
 }
 
 static struct wire_ib_packet datagram(struct ibp_qp *q, const struct eng_swqe *w)
 {
-	/* A Q_Key with the top bit set asks for the QP's own, and QP1 has no other (IBTA 10.2.5). */
-	bool own = q->qp->gsi || (w->ud.qkey & 0x80000000u);
-	uint32_t qkey = own ? q->qp->attr.qkey : w->ud.qkey;
 	uint32_t len = (uint32_t)w->length;
 
 	return (struct wire_ib_packet){
-		.opcode = w->opcode == IBV_WR_SEND_WITH_IMM ? WIRE_UD_SEND_ONLY_WITH_IMMEDIATE
-							    : WIRE_UD_SEND_ONLY,
-		.psn = q->conn.req.psn_next, .pkey = q->conn.pkey, .migreq = true,
-		.dest_qpn = w->ud.qpn & MULTICAST_QPN, .qkey = qkey, .src_qpn = q->qp->qpn,
+		.opcode = opcode_of(w), .psn = q->conn.req.psn_next, .pkey = q->conn.pkey, .migreq = true,
+		.dest_qpn = w->ud.qpn & MULTICAST_QPN, .qkey = qkey_of(q, w), .src_qpn = q->qp->qpn,
 		.imm = w->imm, .se = w->flags & IBV_SEND_SOLICITED,
 		.payload_len = len, .pad = -len & 3,
 	};
@@ -61,7 +72,72 @@ static bool halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 	return false;
 }
 
-static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
+static void done(struct ibp_qp *q, struct eng_swqe *w)
+{
+	struct ibp_req *r = &q->conn.req;
+
+	w->first_psn = w->last_psn = r->psn_next;
+	w->started = w->done = 1;
+	r->psn_next = psn_add(r->psn_next, 1);
+	r->psn_una = r->psn_send = r->psn_next;
+	q->send.cur++;
+}
+
+/* --- messages --- */
+
+/* Returns true if a message may take the place of the packet: to a queue pair of another process that no management agent has, behind
+ * no packet that waits. */
+static bool may_be_message(const struct ibp_qp *q, uint32_t qpn)
+{
+	const struct ibp_port *port = q->port;
+
+	eng_dev_held(port->dev);
+	return !q->conn.path.flow.lids && !port->wire_only && !q->qp->gsi && qpn != WIRE_QPN_GSI && qpn != MULTICAST_QPN &&
+	       ((qpn ^ q->qp->qpn) & ~port->dev->qpn_mask & MULTICAST_QPN) && !ibp_train_has_any(&port->train);
+}
+
+/*
+ * Within a host a datagram is a message, where a lane leads to its process: no ICRC, and no datagram of the link, which a round would receive.
+ * Returns false where it is a packet: also while the link still asks that process for a ring, and while the ring is full.
+ */
+static bool send_message(struct ibp_qp *q, struct eng_swqe *w, bool more)
+{
+	const uint32_t qpn = w->ud.qpn & MULTICAST_QPN, len = (uint32_t)w->length;
+	struct ibp_leaving m = {
+		.header = {
+			.opcode = opcode_of(w), .flags = w->flags & IBV_SEND_SOLICITED ? IBP_HEADER_SE : 0, .unit = IBP_UNIT_COPY,
+			.psn = q->conn.req.psn_next, .dest_qpn = qpn, .src_qpn = q->qp->qpn, .imm = w->imm,
+			.rkey = qkey_of(q, w), .length = len,
+			.va = ibp_header_way(q->conn.path.flow.tos, q->conn.path.flow.ttl, q->conn.pkey),
+		},
+		.data = len ? ibp_seen_payload(q, w) : NULL, .w = w, .bytes = len, .more = more,
+	};
+
+	eng_dev_held(q->port->dev);
+	if ((qpn ^ q->ud_qpn) & ~q->port->dev->qpn_mask)
+		q->conn.lane.epoch = 0; /* to another process */
+	q->ud_qpn = qpn;
+	if (!ibp_has_lane(q, qpn) && !shm_lane_is_watched(q->port->chan, &q->conn.lane))
+		return false;
+	if (!ibp_put(q, &m))
+		return false;
+	ibp_sent_local(q, m.header.opcode, len);
+	return true;
+}
+
+/* Sends the next request as a message. Returns false if it is none, or not now. */
+static bool try_message(struct ibp_qp *q, struct eng_swqe *w, bool more)
+{
+	if (!q->conn.path.valid || !may_be_message(q, w->ud.qpn & MULTICAST_QPN) || !send_message(q, w, more))
+		return false;
+	q->port->sent++;
+	done(q, w);
+	return true;
+}
+
+/* --- packets --- */
+
+static bool send_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 {
 	enum eng_verdict v = w->verdict ? (enum eng_verdict)w->verdict : aim(q, w);
 	struct wire_ib_packet p;
@@ -73,6 +149,8 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 		return halt(q, w, v);
 	if (q->port->blocked)
 		return false;
+	if (try_message(q, w, more))
+		return true;
 	p = datagram(q, w);
 	iov = ibp_frame_wire.begin(q, false, ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	if (!iov || ibp_req_is(&q->conn.req, IBP_REQ_HALTED))
@@ -88,36 +166,55 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 	}
 	if (ibp_frame_wire.end(q, &p, n, user) < 0)
 		return halt(q, w, ENG_V_LOC_FAULT);
-	w->first_psn = w->last_psn = p.psn;
-	w->started = w->done = 1;
-	q->conn.req.psn_next = psn_add(q->conn.req.psn_next, 1);
-	q->conn.req.psn_una = q->conn.req.psn_send = q->conn.req.psn_next;
+	done(q, w);
 	return true;
 }
+
+/* --- both --- */
 
 void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 {
 	struct eng_ring *sq = &q->qp->sq;
-	uint32_t before = q->port->sent;
+	uint32_t before = q->port->sent, tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
 
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 
 	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
-	while (st == IBV_QPS_RTS && !ibp_req_is(&q->conn.req, IBP_REQ_HALTED) && q->send.cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
+	while (st == IBV_QPS_RTS && !ibp_req_is(&q->conn.req, IBP_REQ_HALTED) && q->send.cur != tail) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;
 		}
-		if (!send_one(q, eng_ring_at(sq, q->send.cur)))
+		if (!send_one(q, eng_ring_at(sq, q->send.cur), q->send.cur + 1 != tail))
 			break;
-		q->send.cur++;
 	}
+	if (q->port->chan->unflushed)
+		q->port->chan->ops->flush(q->port->chan);
 	ibp_train_flush(q->port);
 	if (q->port->blocked)
 		ibp_activate(q);
 	else
 		ibp_req_complete(q);
+}
+
+bool ibp_ud_post(struct ibp_qp *q)
+{
+	struct eng_ring *sq = &q->qp->sq;
+	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
+
+	if (eng_qp_state(q->qp) != IBV_QPS_RTS || ibp_req_is(&q->conn.req, IBP_REQ_HALTED) || !ut_list_empty(&q->active))
+		return false;
+	while (q->send.cur != tail) {
+		struct eng_swqe *w = eng_ring_at(sq, q->send.cur);
+
+		if (w->verdict || aim(q, w) != ENG_OK || !try_message(q, w, q->send.cur + 1 != tail))
+			break;
+	}
+	if (q->port->chan->unflushed)
+		q->port->chan->ops->flush(q->port->chan);
+	ibp_req_complete(q);
+	return q->send.cur == tail;
 }
 
 /* A receive that is too small for this datagram stays for the next one. */
@@ -142,30 +239,34 @@ static void put_link_grh(uint8_t grh[GRH_BYTES], const struct link_rx *rx)
 	wire_grh_put(grh, GRH_BYTES, &g);
 }
 
-static void put_grh(uint8_t grh[GRH_BYTES], const struct link_rx *rx)
+static void put_grh(uint8_t grh[GRH_BYTES], const struct wire_ib_packet *p, const struct link_rx *rx)
 {
+	uint32_t len = ibp_packet_size(p->shape, p->payload_len);
+
 	if (rx->lids)
 		put_link_grh(grh, rx);
 	else if (ut_ip_is_v4(rx->dst))
-		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, rx->len);
+		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, len);
 	else
-		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
+		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, len);
 }
 
 static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
+	struct ut_stage *st = &q->port->train.stage;
 	struct iovec iov[40];
 	uint8_t *grh;
 	size_t off = ibp_scratch(q->port, &grh);
 	int n;
 
-	put_grh(grh, rx);
+	put_grh(grh, p, rx);
 	n = ibp_recv_pieces(q, 0, GRH_BYTES, iov, 36);
 	if (n < 0)
 		return -n;
-	if (ibp_scatter(&q->port->train.stage, off, iov, n, GRH_BYTES, false) < 0)
+	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	if (ut_stage_scatter_user(st, off, iov, n) != GRH_BYTES)
 		return ENG_V_LOC_FAULT;
-	return ibp_recv_place(q, &ibp_frame_wire, rx->off + (size_t)(p->payload - rx->data), p->payload_len,
+	return ibp_recv_place(q, q->port->arrived, rx->off + (size_t)(p->payload - rx->data), p->payload_len,
 			      GRH_BYTES, true);
 }
 

@@ -7,6 +7,7 @@
 #ifndef PROTO_IB_UD_H
 #define PROTO_IB_UD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ibp_qp;
@@ -15,6 +16,8 @@ struct wire_ib_packet;
 
 /* Sends at most `budget` datagrams. */
 void ibp_ud_run(struct ibp_qp *q, uint32_t budget);
+/* Sends those that need no round: messages within the host. Returns true if nothing is left. */
+bool ibp_ud_post(struct ibp_qp *q);
 void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 
 #endif

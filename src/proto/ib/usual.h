@@ -49,6 +49,23 @@ static inline int ibp_packet_opcode(const struct eng_swqe *w, const bool local)
 	}
 }
 
+/* Returns a piece's bytes, at least one, if plain loads from them are safe, else NULL. */
+static inline const uint8_t *ibp_seen_piece(struct ibp_qp *q, const struct ibv_sge *sge)
+{
+	struct ut_stage *st = &q->port->shm.stage;
+
+	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	return eng_sge_present(q->qp->pd, sge, sge->length, st, UT_READABLE);
+}
+
+/* The same for a payload. */
+static inline const uint8_t *ibp_seen_payload(struct ibp_qp *q, struct eng_swqe *w)
+{
+	if (w->flags & IBV_SEND_INLINE)
+		return eng_swqe_inline(w);
+	return w->num_sge == 1 ? ibp_seen_piece(q, w->sge) : NULL;
+}
+
 /* Copies so many bytes to 2 * half by loads and stores of fixed width, of which some overlap. */
 __attribute__((always_inline)) static inline void ibp_copy_halves(uint8_t *to, const uint8_t *from, uint32_t len, const uint32_t half)
 {
