@@ -41,10 +41,8 @@ C(guessed_keys,   "remote keys of no memory region or window") \
 C(forwarded,      "packets forwarded to the process of the QP") \
 C(tx_faults,      "packets not sent: unreadable memory or a full socket") \
 C(local_tx,       "packets sent through shared memory to a process of this host") \
-C(local_fetches,    "payloads fetched from the memory of a process of this host") \
 C(local_direct,   "Reads and Writes by direct access to a process of this host") \
 C(local_stores,   "pieces of those by loads and stores in attached memory") \
-C(local_again,    "packets of this host requested again, with a copied payload") \
 C(acks_deferred,  "acknowledgements deferred to the next call") \
 C(direct_tx_bytes, "bytes of Writes by direct access") \
 C(direct_rx_bytes, "bytes of Reads by direct access") \

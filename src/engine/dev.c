@@ -20,8 +20,6 @@ static int refuse_nothing(struct eng_dev *dev, const char *function)
 
 void eng_dev_unshare(struct eng_dev *dev)
 {
-	dev->generation_mask = 0;
-	dev->generations = &dev->no_generation;
 	dev->revoke = revoke_nothing;
 }
 

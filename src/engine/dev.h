@@ -206,15 +206,7 @@ struct eng_dev {
 
 	struct eng_memo memos[ENG_MEMOS] UT_GUARDED_BY(lock); /* by index of the key, mod ENG_MEMOS */
 
-	/*
-	 * One of these words changes before memory that a key or a send request named is given back
-	 * (index: key >> 8, or QPN): for other processes, which do not take the lock. The device room
-	 * puts them into shared memory; else there is no reader.
-	 */
-	_Atomic uint32_t *generations UT_GUARDED_BY(lock);
-	uint32_t generation_mask UT_GUARDED_BY(lock);
-	_Atomic uint32_t no_generation;
-	/* Revokes direct access of other processes to the memory that this key or queue pair names.
+	/* Revokes direct access of other processes to the memory that this key or queue pair names (index: key >> 8, or QPN).
 	 * Returns when no access is in progress. Default: no process has any. */
 	void (*revoke)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
 	/* Returns a negative errno with which this call is to fail, since the user tests the program so, or 0. No lock held. Default:
@@ -239,7 +231,7 @@ struct eng_dev {
 /* Returns 0 or -ENOMEM. seed: of keys and numbers. */
 int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops *ops,
 		 const struct eng_proto_ops *proto, uint64_t seed);
-/* No other process sees the generations, or has direct access, from here on. */
+/* No other process has direct access from here on. */
 void eng_dev_unshare(struct eng_dev *dev) UT_REQUIRES(dev->lock);
 /* All objects must be gone. */
 void eng_dev_fini(struct eng_dev *dev);
@@ -251,12 +243,10 @@ static inline void eng_dev_held(struct eng_dev *dev)
 	(void)dev;
 }
 
-/* Ends a generation (host/shm/channel.h) and revokes direct access; the memo of a key is forgotten. Sequentially
- * consistent: a process that sees later stores of this one sees this store too. */
-static inline void eng_generation_end(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
-static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)
+/* Revokes direct access before memory that a key or a queue pair names is given back; the memo of a key is forgotten. */
+static inline void eng_dev_revoke(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
+static inline void eng_dev_revoke(struct eng_dev *dev, uint32_t index)
 {
-	atomic_fetch_add_explicit(&dev->generations[index & dev->generation_mask], 1, memory_order_seq_cst);
 	dev->memos[index % ENG_MEMOS].key = 0;
 	dev->revoke(dev, index);
 }

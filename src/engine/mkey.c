@@ -34,7 +34,7 @@ int eng_mkey_enter(struct eng_dev *dev, struct eng_mkey *mk)
 void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk)
 {
 	ut_idtab_del(&dev->mkeys, mk->key >> 8);
-	eng_generation_end(dev, mk->key >> 8);
+	eng_dev_revoke(dev, mk->key >> 8);
 }
 
 enum eng_verdict eng_mkey_local(struct eng_pd *pd, uint32_t key, uint64_t va, uint64_t len,

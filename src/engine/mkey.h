@@ -55,7 +55,7 @@ struct eng_mkey {
 
 /* Gives mk a fresh random key and enters it. Returns 0 or -ENOMEM. */
 int eng_mkey_enter(struct eng_dev *dev, struct eng_mkey *mk) UT_REQUIRES(dev->lock);
-/* Takes it out and ends its generation. */
+/* Takes it out and revokes direct access by it. */
 void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk) UT_REQUIRES(dev->lock);
 
 /* Returns what has the index of this key, whatever the low byte, or NULL. */

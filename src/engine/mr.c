@@ -147,7 +147,7 @@ static void rereg_apply(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint6
 			uint64_t length, unsigned access)
 {
 	eng_dev_held(mr->dev);
-	eng_generation_end(mr->dev, mr->key >> 8);
+	eng_dev_revoke(mr->dev, mr->key >> 8);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		atomic_fetch_add(&pd->users, 1);
 		atomic_fetch_sub(&mr->pd->users, 1);

@@ -50,7 +50,7 @@ static void unbind(struct eng_mkey *mw)
 		return;
 	eng_dev_held(mw->dev);
 	mw->valid = false;
-	eng_generation_end(mw->dev, mw->key >> 8);
+	eng_dev_revoke(mw->dev, mw->key >> 8);
 	mw->mr->windows--;
 	mw->mr = NULL;
 	if (mw->qp) {

@@ -22,9 +22,8 @@ void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
 {
 	eng_dev_held(qp->dev);
 	UT_PROBE3(qp_state, qp->qpn, qp->attr.qp_state, to);
-	/* Memory that its requests name may be given back from here on. */
 	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
-		eng_generation_end(qp->dev, qp->qpn);
+		eng_dev_revoke(qp->dev, qp->qpn);
 	qp->attr.qp_state = to;
 	qp->attr.cur_qp_state = to;
 	atomic_store_explicit(&qp->state, (uint8_t)to, memory_order_seq_cst);

@@ -46,8 +46,8 @@ void eng_qp_drained(struct eng_qp *qp);
 
 /* --- for the engine; dev->lock held --- */
 
-/* Sets the state and the attributes that show it. ERR and RESET first end the generation of the queue
- * pair, since memory that its requests name may be given back. */
+/* Sets the state and the attributes that show it. ERR and RESET first revoke direct access to the queue
+ * pair. */
 void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to);
 /* Attributes and queues become as after creation; completions stay in their queues. */
 void eng_qp_clear(struct eng_qp *qp);

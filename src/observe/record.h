@@ -17,7 +17,6 @@ enum obs_kind {
 enum obs_way {
 	OBS_WIRE,
 	OBS_RING,   /* through the ring of the shm channel, payload included */
-	OBS_FETCH,  /* the same; the payload was fetched by its receiver */
 	OBS_DIRECT, /* direct access by a copy of the kernel */
 	OBS_STORES, /* direct access by loads and stores */
 	OBS_PIPE,   /* a stream in shared memory */

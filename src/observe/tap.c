@@ -159,7 +159,7 @@ static bool is_packet(const void *header)
 {
 	uint8_t unit = (uint8_t)(le64toh(obs_word_get(header, 0)) >> 8 * IBP_HEADER_UNIT_AT);
 
-	return unit == IBP_UNIT_FETCH || unit == IBP_UNIT_COPY;
+	return unit == IBP_UNIT;
 }
 
 /* Copies from pieces in memory that may be gone. Returns the bytes that are there, in order. */
@@ -178,32 +178,6 @@ static uint32_t read_pieces(uint8_t *to, uint32_t most, const struct iovec *from
 	return got;
 }
 
-/* A message whose payload is named, and lies in memory of this process (out) or of the peer. */
-static void put_named(struct obs_tap *t, struct obs_record *h, const void *header, const uint8_t *data, uint32_t bytes)
-{
-	uint32_t n = (bytes - (uint32_t)sizeof(struct ibp_pieces)) / 16;
-	struct iovec from[IBP_SHM_PIECES], v[2];
-	uint64_t sum = 0;
-
-	if (bytes < sizeof(struct ibp_pieces) || n > IBP_SHM_PIECES)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t word[2];
-
-		memcpy(word, data + sizeof(struct ibp_pieces) + i * 16u, 16);
-		from[i] = (struct iovec){ (void *)(uintptr_t)word[0], word[1] };
-		sum += word[1];
-	}
-	if (sum > SHM_CHANNEL_MAX)
-		return;
-	v[0] = (struct iovec){ (void *)(uintptr_t)header, OBS_HEADER };
-	v[1] = (struct iovec){ t->copy, h->out ? read_pieces(t->copy, least(sum, t->cfg.payload), from, (int)n) : 0 };
-	h->way = OBS_FETCH;
-	h->len = OBS_HEADER + (uint32_t)sum;
-	h->have = OBS_HEADER + (uint32_t)v[1].iov_len;
-	obs_ring_put(&t->ring, h, v, 2);
-}
-
 static struct obs_flow flow_at(const struct obs_tap *t, uint32_t index)
 {
 	return index == OBS_FLOW_APART ? t->apart : t->ring.flows[index];
@@ -216,10 +190,7 @@ static void put_payload(struct obs_tap *t, uint64_t time, bool out, uint32_t flo
 				.len = OBS_HEADER + bytes, .have = OBS_HEADER + keep };
 	struct iovec v[2] = { { (void *)(uintptr_t)header, OBS_HEADER }, { (void *)(uintptr_t)data, keep } };
 
-	if ((le64toh(obs_word_get(header, 0)) >> 8) & IBP_HEADER_FETCH)
-		put_named(t, &h, header, data, bytes);
-	else
-		obs_ring_put(&t->ring, &h, v, 2);
+	obs_ring_put(&t->ring, &h, v, 2);
 }
 
 /* Word by word, since another process reads it or may write. */
@@ -241,7 +212,7 @@ static inline void put_message(struct obs_tap *t, uint64_t time, bool out, uint3
 	uint32_t keep = bytes && wire_ib_shape((uint8_t)first)->flags & WIRE_F_ATOMIC ? bytes : least(bytes, t->cfg.payload);
 	uint8_t *at;
 
-	if (keep || flow == OBS_FLOW_APART || (first >> 8 & IBP_HEADER_FETCH)) {
+	if (keep || flow == OBS_FLOW_APART) {
 		put_payload(t, time, out, flow, header, data, bytes, keep);
 		return;
 	}

@@ -311,7 +311,7 @@ static bool messages(void)
 {
 	const char *local = getenv("DAPPLE_LOCAL"), *weather = getenv("DAPPLE_FAULT");
 
-	return (!local || !*local || !strcmp(local, "copy")) && (!weather || !*weather);
+	return (!local || !*local || !strcmp(local, "messages")) && (!weather || !*weather);
 }
 
 static void both(void (*fn)(struct cf_party *))

@@ -26,7 +26,7 @@ enum { PAGE = 4096, MEMORY = 6 * PAGE, AT = PAGE, LEN = 4 * PAGE, AREA = 2 * PAG
 enum { CANARY = 0x5a };
 
 enum op { KEY, QP, POST, POST_RECV, SWITCH, REQUEST, RESPONSE, RUN, REVOKE, ERROR, TABLES, OPS };
-enum { NO_BEGIN = 1, NO_COPY = 2, SHORT_COPY = 4, NO_AREA = 8, APART = 16, NO_FETCH = 32, ASKED = 64, FULL = 128 };
+enum { NO_BEGIN = 1, NO_COPY = 2, SHORT_COPY = 4, NO_AREA = 8, APART = 16, ASKED = 64, FULL = 128 };
 
 static struct input in;
 static struct sim_world w;
@@ -90,17 +90,10 @@ static void finish(struct shm_channel *c)
 	accesses--;
 }
 
-static ssize_t fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to, int n,
-		     const struct iovec *from, int k)
-{
-	return how_now & NO_FETCH ? -EPERM : simulated.fetch(c, m, to, n, from, k);
-}
-
 static void make_channel(void)
 {
 	simulated = *w.host[0].chan->ops;
 	slots = simulated;
-	slots.fetch = fetch;
 	slots.access_begin = begin;
 	slots.access_copy = copy;
 	slots.access_attached = attached;
@@ -264,7 +257,6 @@ static void change_ways(void)
 {
 	how_now = in8(&in);
 	w.local->apart = how_now & APART ? 3 : 0;
-	w.local->copy = how_now & NO_FETCH;
 	w.local->asked_until = how_now & ASKED ? w.now + 10 * UT_MS : 0;
 	w.local->full = how_now & FULL;
 }
@@ -274,14 +266,13 @@ static void forge(int to, uint32_t psn)
 {
 	unsigned how = in8(&in);
 	struct ibp_header h = {
-		.opcode = in8(&in), .unit = how & 1 ? IBP_UNIT_FETCH : IBP_UNIT_COPY, .flags = in8(&in) & 31,
+		.opcode = in8(&in), .unit = how & 1 ? 18 : IBP_UNIT, .flags = in8(&in) & 31,
 		.psn = psn + (uint32_t)(int8_t)(how & 2 ? in8(&in) : 0), .dest_qpn = end[to].qp->qpn,
 		.src_qpn = end[!to].qp->qpn, .rkey = mr[to]->key, .length = in16(&in) & 0x7fff,
 		.va = (uintptr_t)mem[to] + AT + (in16(&in) & 0x3fff),
 	};
 	uint64_t data[600] = { 0 };
 	uint64_t bytes[SHM_CHANNEL_HEADER_BYTES / 8] = { 0 };
-	struct ibp_pieces *p = (struct ibp_pieces *)data;
 	uint32_t len = in8(&in);
 
 	if (how & 4)
@@ -292,15 +283,7 @@ static void forge(int to, uint32_t psn)
 		h.syndrome = in8(&in);
 	if (how & 32) /* as long as it says */
 		len = h.length < sizeof(data) ? h.length : sizeof(data);
-	if (h.flags & IBP_HEADER_FETCH) {
-		uint32_t n = in8(&in) % 140;
-
-		for (uint32_t i = 0; i < n; i++)
-			memcpy(&p->v[i], &(uint64_t[2]){ (uintptr_t)mem[!to] + AT, how & 64 ? in16(&in) : h.length }, 16);
-		len = (uint32_t)(sizeof(*p) + n * sizeof(p->v[0]));
-	} else {
-		in_fill(&in, data, 16);
-	}
+	in_fill(&in, data, 16);
 	ibp_header_put(bytes, h);
 	if (how & 128)
 		in_fill(&in, bytes, 8);
@@ -370,7 +353,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int n = 0; in.at != in.end && n < OPS_MAX; n++)
 		ops[in8(&in) % OPS]();
 	how_now = 0;
-	w.local->apart = w.local->copy = w.local->full = 0;
+	w.local->apart = w.local->full = 0;
 	run(10 * UT_MS);
 	teardown();
 	return 0;

@@ -75,7 +75,7 @@ static void setup(void)
 	u = udp_of(l);
 	REQUIRE(shm_channel_open(&u->host, &c) == 0);
 	REQUIRE(local_datagrams_open(l, c, &l) == 0);
-	shm_channel_messages(c, true, true);
+	shm_channel_messages(c, true);
 	REQUIRE(l->ops->add_addr(l, addr, 0) == 0);
 	l->qpn_given = true;
 	memset(member, 0xff, sizeof(member));

@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 enum { QPN_LOW = 0x55, BUF = 4096, POLL_MAX = 8, OPS_MAX = 200 };
-enum settings { NO_FETCH = 1, NO_DIRECT = 2, NO_MESSAGES = 4, NO_PIDFD = 8, NO_NUMBER = 16 };
+enum settings { NO_DIRECT = 2, NO_MESSAGES = 4, NO_PIDFD = 8, NO_NUMBER = 16 };
 
 enum op {
 	HELLO, READY, OPEN, EXPORT, ANY_MESSAGE, RECORD, RING_WORDS, CONSUMER_WORDS, PAGE_WORDS, TABLE_WORDS,
@@ -162,7 +162,7 @@ static void setup(void)
 	lane = (struct shm_lane){ 0 };
 	inlets = (struct shm_inlets){ 0 };
 	if (!(settings & NO_MESSAGES))
-		shm_channel_messages(chan, !(settings & NO_FETCH), !(settings & NO_DIRECT));
+		shm_channel_messages(chan, !(settings & NO_DIRECT));
 	x.page_fd = shm_seg_make("page", sizeof(*x.page), &page);
 	x.page = page;
 	x.page->magic = SHM_SLEEP_MAGIC;
@@ -486,8 +486,6 @@ static void page_words(void)
 		atomic_store(&x.page->on, in8(&in));
 	if (how & 2)
 		atomic_store(&x.page->access, in64(&in));
-	if (how & 4)
-		atomic_store(&x.page->generations[in16(&in) % SHM_GENERATIONS], in32(&in));
 	if (how & 8)
 		atomic_store(&x.page->life.owner, how & 16 ? FUTEX_OWNER_DIED : in32(&in));
 	if (how & 32) /* in the middle of an access to the victim */
@@ -523,19 +521,10 @@ static void touch(const uint8_t *p, size_t n)
 static void one_message(const struct shm_message *m)
 {
 	unsigned how = in8(&in);
-	struct iovec from = { plain, how & 8 ? BUF : 100 }, to = { other, BUF };
 	const struct shm_channel_ops *ops = chan->ops;
 
 	REQUIRE(m->len >= SHM_CHANNEL_HEADER_BYTES && m->len <= SHM_CHANNEL_HEADER_BYTES + SHM_CHANNEL_MAX);
 	touch(m->data, m->len);
-	if (how & 1) {
-		if (how & 2)
-			from.iov_base = (void *)(uintptr_t)in64(&in);
-		to.iov_len = from.iov_len;
-		ops->fetch(chan, m, &to, 1, &from, how & 4 ? 1024 : 1);
-	}
-	if (how & 16)
-		ops->generation(chan, m, in32(&in));
 	if (how & 32)
 		ops->export_area(chan, m, how & 64 ? own_area_id : in8(&in));
 }
@@ -654,11 +643,10 @@ static void send_datagrams(void)
 static void reach(void)
 {
 	struct ut_flow f = flow();
-	bool fetches;
 
 	if (in8(&in) & 1)
 		f.src[15] ^= 7;
-	chan->ops->reach(chan, &f, peer_qpn(), &fetches);
+	chan->ops->reach(chan, &f, peer_qpn());
 	peer_reads();
 }
 

@@ -109,12 +109,9 @@ def shm():
     write("shm", "both-rings", 0, BOTH)
     write("shm", "messages", 0, BOTH, record(0, 8), record(0, 100), poll(0, 0, 16, 1, 0, 0, 0), record(8, 8), poll(1, 1),
           record(8, 8), poll(1, 16, 1, 0, 0, 0))
-    write("shm", "fetch-token", 0, BOTH, record(0, 30), poll(0, 1 + 8), record(0, 8), poll(0, 1 + 4))
-    write("shm", "fetch-life", 0, BOTH, S["PAGE_WORDS"], 8, le("I", 5), record(0, 30), poll(0, 1), S["PAGE_WORDS"],
+    write("shm", "messages-life", 0, BOTH, S["PAGE_WORDS"], 8, le("I", 5), record(0, 30), poll(0, 1), S["PAGE_WORDS"],
           8 + 16, record(0, 30), poll(0, 1))
-    write("shm", "no-fetch", 1, BOTH, record(0, 30), poll(0, 1))
     write("shm", "no-number", 16, BOTH, record(0, 30), poll(0, 1), S["ACCESS"], 1)
-    write("shm", "fetch-nowhere", 0, BOTH, record(0, 30), poll(0, 3, le("Q", 8)))
     write("shm", "wrap", 0, BOTH, *[record(0, 253) + poll(0, 0) for _ in range(5)], record(4, 253), poll(0))
     write("shm", "datagrams", 4, BOTH, record(1, 100, le("H", 50)), S["RECEIVE"], 0, record(1, 249, le("H", 1000)),
           S["RECEIVE"], 0, record(1, 251, le("H", 9)), S["RECEIVE"], 0, S["DATAGRAMS"], 0, S["DATAGRAMS"], 8)
@@ -341,8 +338,7 @@ def direct():
         write("direct", f"key-{field}", start, D["KEY"], 1, 1, field, 0, le("I", 0xffffffff), D["QP"], 0, post(READ, 64), run)
     for field in range(10):
         write("direct", f"qp-{field}", start, D["KEY"], 1, 0, D["QP"], 1, field, 1, 1, post(READ, 64), run)
-    write("direct", "fetched", start, post(SEND, 9000), post(WRITE, 12000), run, post(READ, 12000), run, recv, post(SEND, 8000), run)
-    write("direct", "not-fetched", D["SWITCH"], 32, start, post(WRITE, 12000), post(READ, 12000), run, recv, post(SEND, 8000), run)
+    write("direct", "messages", start, post(SEND, 9000), post(WRITE, 12000), run, post(READ, 12000), run, recv, post(SEND, 8000), run)
     write("direct", "apart", D["SWITCH"], 16, start, post(WRITE, 100), post(READ, 100), D["RUN"], 3)
     write("direct", "asked", D["SWITCH"], 64, start, D["RUN"], 2, post(WRITE, 100), D["SWITCH"], 128, post(WRITE, 9), D["RUN"], 1,
           D["SWITCH"], 0, D["RUN"], 2)

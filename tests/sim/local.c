@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Messages between processes of one host (proto/ib/frame_shm.h): every operation at every size
- * comes out as on the wire, whether its payload was copied or fetched; a payload that cannot be
- * fetched is asked for again; and forged messages change nothing.
+ * comes out as on the wire, datagrams too; and forged messages change nothing.
  */
 #include "engine/ah.h"
 #include "engine/mr.h"
@@ -94,30 +93,17 @@ static void a_write_and_read(uint32_t len)
 	CHECK(!memcmp(a.mem + HALF, b.mem, len) && !a.mem[HALF + len]);
 }
 
-static void all_sizes(bool copy)
+static void all_sizes(void)
 {
 	open_pair(NULL);
-	w.local->copy = copy;
 	for (size_t i = 0; i < SIZES; i++) {
 		a_send(sizes[i], IBV_WR_SEND, IBV_WC_RECV);
 		a_send(sizes[i], IBV_WR_SEND_WITH_IMM, IBV_WC_RECV);
 		a_send(sizes[i], IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM);
 		a_write_and_read(sizes[i]);
 	}
-	CHECK(copy == (w.local->fetches == 0));
-	CHECK(sim_counter(a.h, ENG_C_local_again) == 0 && sim_counter(b.h, ENG_C_local_again) == 0);
 	CHECK(sim_counter(a.h, ENG_C_retransmits) == 0);
 	close_pair();
-}
-
-static void fetched(void)
-{
-	all_sizes(false);
-}
-
-static void copied(void)
-{
-	all_sizes(true);
 }
 
 static void atomics(void)
@@ -290,7 +276,7 @@ static void datagrams_dropped(void)
 /* Of a peer process that writes what it likes into its ring. */
 static void forge_datagram(uint8_t opcode, uint32_t qpn, uint8_t flags, uint64_t way, uint32_t len)
 {
-	struct ibp_header n = { .opcode = opcode, .unit = IBP_UNIT_COPY, .flags = flags, .dest_qpn = qpn, .src_qpn = 9,
+	struct ibp_header n = { .opcode = opcode, .unit = IBP_UNIT, .flags = flags, .dest_qpn = qpn, .src_qpn = 9,
 				.rkey = QKEY, .va = way, .length = len };
 
 	local_net_inject(w.local, 0, 1, &n, a.mem, len);
@@ -303,8 +289,6 @@ static void datagrams_forged(void)
 
 	open_datagrams();
 	CHECK(sim_post_recv(&b, 7, b.mem, 16384) == 0);
-	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, IBP_HEADER_FETCH, way, 64); /* nothing names payload */
-	CHECK(sim_counter(b.h, ENG_C_rx_short) == 1);
 	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, 0, ibp_header_way(0, 64, 0x1234), 64);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_pkey) == 1);
 	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, 0, way, 4097); /* more than the port's MTU */
@@ -312,7 +296,7 @@ static void datagrams_forged(void)
 	forge_datagram(WIRE_RC_SEND_ONLY, b.qp->qpn, 0, way, 64); /* of another service */
 	CHECK(sim_counter(b.h, ENG_C_rx_no_qp) == 1);
 	sim_no_wc(&w, b.rcq, UT_MS);
-	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, IBP_HEADER_ACKS | IBP_HEADER_PLAIN | IBP_HEADER_ARMED, way, 64);
+	forge_datagram(WIRE_UD_SEND_ONLY, b.qp->qpn, IBP_HEADER_ACKS | IBP_HEADER_ARMED, way, 64);
 	CHECK(sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS).byte_len == GRH + 64);
 	CHECK(eng_qp_state(b.qp) == IBV_QPS_RTS);
 	close_datagrams();
@@ -343,7 +327,7 @@ static void datagrams_as_packets(void)
 	sim_world_close(&w);
 }
 
-/* --- odd fetches --- */
+/* --- processes and pages that are gone --- */
 
 /* Requests are in the ring of a process that has died, whose end this end has not noticed yet. */
 static void die(bool another)
@@ -384,51 +368,6 @@ static void slot_of_nobody(void)
 	sim_wc_is(&w, a.scq, IBV_WC_RETRY_EXC_ERR);
 	CHECK_MSG(w.now == before, "after %llu ns", (unsigned long long)(w.now - before));
 	CHECK(eng_qp_state(a.qp) == IBV_QPS_ERR);
-	close_pair();
-}
-
-static void end_qp_generation(struct local_net *n)
-{
-	n->fetching = NULL;
-	atomic_fetch_add(&n->host[0].generations[a.qp->qpn % SHM_CHANNEL_GENERATIONS], 1);
-}
-
-/* The bytes that were fetched may not be those of the request: once more, copied. */
-static void ended_generation(void)
-{
-	open_pair(NULL);
-	w.local->fetching = end_qp_generation;
-	a_send(1000000, IBV_WR_SEND, IBV_WC_RECV);
-	CHECK(sim_counter(b.h, ENG_C_local_again) == 1);
-	CHECK(sim_counter(a.h, ENG_C_packet_seq_err) == 1);
-	w.local->fetching = end_qp_generation;
-	a_send(100000, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM);
-	CHECK(sim_counter(b.h, ENG_C_local_again) == 2);
-	CHECK(b.qp && eng_qp_state(b.qp) == IBV_QPS_RTS);
-	w.local->fetches = 0;
-	a_send(100000, IBV_WR_SEND, IBV_WC_RECV);
-	CHECK(w.local->fetches == 1); /* later ones are fetched again */
-	close_pair();
-}
-
-static struct eng_mkey *exported;
-
-static void take_back(struct local_net *n)
-{
-	n->fetching = NULL;
-	CHECK(eng_mr_dereg(exported) == 0);
-}
-
-/* A Read whose region goes while it is being fetched is refused, as one that comes too late. */
-static void dereg_while_reading(void)
-{
-	open_pair(NULL);
-	exported = sim_reg(b.h, b.mem, 1 << 20);
-	w.local->fetching = take_back;
-	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_RDMA_READ, .at = a.mem, .len = 1 << 20,
-					     .remote = b.mem, .rkey = exported->key }) == 0);
-	sim_wc_is(&w, a.scq, IBV_WC_REM_ACCESS_ERR);
-	CHECK(eng_qp_state(b.qp) == IBV_QPS_ERR && sim_event(b.h, IBV_EVENT_QP_ACCESS_ERR));
 	close_pair();
 }
 
@@ -485,7 +424,7 @@ static void unread(void)
 
 static struct ibp_header honest(uint8_t opcode, uint32_t psn)
 {
-	return (struct ibp_header){ .opcode = opcode, .unit = IBP_UNIT_FETCH, .psn = psn,
+	return (struct ibp_header){ .opcode = opcode, .unit = IBP_UNIT, .psn = psn,
 				  .dest_qpn = b.qp->qpn, .src_qpn = a.qp->qpn, .flags = IBP_HEADER_ASK,
 				  .va = (uintptr_t)b.mem, .rkey = b.mr->key, .length = 64 };
 }
@@ -530,14 +469,9 @@ static void storm_of_nonsense(void)
 	}
 }
 
-/* Foreign messages: another QP's number, an answer without a request, a header in pieces with
- * false lengths. */
+/* Foreign messages: another QP's number, an answer without a request, a unit that there is not. */
 static void strangers(void)
 {
-	struct { /* struct ibp_pieces with two of them */
-		uint32_t generation[2][2];
-		uint64_t v[4];
-	} lie = { .v = { (uintptr_t)a.mem, UINT64_MAX, 1, 1 } };
 	struct ibp_header n;
 
 	open_pair(NULL);
@@ -551,12 +485,10 @@ static void strangers(void)
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 2);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
-	n.flags |= IBP_HEADER_FETCH;
-	local_net_inject(w.local, 0, 1, &n, &lie, sizeof(lie));
 	n.unit = 40;
 	local_net_inject(w.local, 0, 1, &n, a.mem, 64);
 	sim_round(&w);
-	CHECK(sim_counter(b.h, ENG_C_rx_short) == 2 && w.local->fetches == 0);
+	CHECK(sim_counter(b.h, ENG_C_rx_short) == 1);
 	a.mem[0] = 3; /* and the connection is as good as ever */
 	op(IBV_WR_RDMA_WRITE, a.mem, 64, b.mem, 0);
 	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
@@ -567,8 +499,7 @@ static void strangers(void)
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
-		{ "-", "every size, fetched", fetched },
-		{ "-", "every size, copied", copied },
+		{ "-", "every size", all_sizes },
 		{ "-", "atomics", atomics },
 		{ "-", "asked first", asked_first },
 		{ "-", "drained while asked", drained_while_asked },
@@ -576,8 +507,6 @@ int main(int argc, char **argv)
 		{ "-", "retries end", retries_end },
 		{ "-", "the slot of a dead process, another's", slot_of_another },
 		{ "-", "the slot of a dead process", slot_of_nobody },
-		{ "-", "a generation that ended", ended_generation },
-		{ "-", "dereg while reading", dereg_while_reading },
 		{ "-", "missing pages", missing_pages },
 		{ "-", "unread", unread },
 		{ "-", "datagrams", datagrams },

@@ -60,7 +60,6 @@ static struct attacker {
 static void join(void)
 {
 	struct shm_channel *c;
-	bool fetches;
 	enum shm_reach r = SHM_REACH_ASKED;
 	struct shm_message m[8];
 	struct link_rx v[8];
@@ -70,7 +69,7 @@ static void join(void)
 	x.h = udp_host(x.l);
 	CF_OK(shm_channel_open(x.h, &c));
 	CF_OK(local_datagrams_open(x.l, c, &x.l));
-	shm_channel_messages(c, true, false);
+	shm_channel_messages(c, false);
 	x.ch = shm_chan_of(c);
 	CF_OK(x.l->ops->add_addr(x.l, LO4, 0));
 	x.f = (struct ut_flow){ .sport = 0xd123, .ttl = 64 };
@@ -79,7 +78,7 @@ static void join(void)
 	x.slot = page->steady >> HOST_SLOT_SHIFT;
 	atomic_store(&page->attacker, x.l->qpn_fixed | 0x55);
 	while (r == SHM_REACH_ASKED && cf_ns() < end) {
-		r = c->ops->reach(c, &x.f, page->steady, &fetches);
+		r = c->ops->reach(c, &x.f, page->steady);
 		x.l->ops->recv(x.l, v, 8);
 		c->ops->poll(c, m, 8);
 		c->ops->release(c);
@@ -101,30 +100,20 @@ static uint64_t any_address(void)
 	return k < 5 ? odd[k] : k == 5 ? sp_rand(&x.rng) : (uintptr_t)x.exported + sp_below(&x.rng, ROOM);
 }
 
-/* A header with a true core, and with the memory that it names. */
+/* A header with a true core. */
 static uint32_t fill_header(struct ibp_header *n, uint8_t *data, uint32_t room)
 {
 	uint32_t len = sp_below(&x.rng, 4) ? sp_below(&x.rng, 200) : sp_below(&x.rng, room);
-	struct ibp_pieces *p = (struct ibp_pieces *)data;
 
 	noise(data, len);
 	*n = (struct ibp_header){
-		.opcode = (uint8_t)sp_below(&x.rng, 0x18), .flags = (uint8_t)sp_below(&x.rng, 16),
-		.unit = sp_below(&x.rng, 2) ? IBP_UNIT_FETCH : IBP_UNIT_COPY,
+		.opcode = (uint8_t)(sp_below(&x.rng, 0x18) | (sp_below(&x.rng, 4) ? 0 : 0x20 * sp_below(&x.rng, 4))), .flags = (uint8_t)sp_below(&x.rng, 16),
+		.unit = IBP_UNIT,
 		.psn = sp_below(&x.rng, 64), .length = sp_below(&x.rng, ROOM),
 		.dest_qpn = sp_below(&x.rng, 4) ? page->prey : page->steady,
 		.src_qpn = page->attacker, .rkey = page->rkey,
 		.va = page->room + sp_below(&x.rng, ROOM),
 	};
-	if (n->flags & IBP_HEADER_FETCH && sp_below(&x.rng, 2)) {
-		uint32_t many = 1 + sp_below(&x.rng, 8);
-
-		for (uint32_t i = 0; i < many; i++) {
-			p->v[i].addr = any_address();
-			p->v[i].length = sp_below(&x.rng, 2) ? sp_below(&x.rng, 5000) : sp_rand(&x.rng);
-		}
-		len = (uint32_t)(sizeof(*p) + many * sizeof(p->v[0]));
-	}
 	for (uint32_t k = sp_below(&x.rng, 3); k; k--)
 		((uint8_t *)n)[sp_below(&x.rng, sizeof(*n))] = (uint8_t)sp_rand(&x.rng);
 	if (n->src_qpn == page->honest)
@@ -183,7 +172,7 @@ static void tails(void)
 	}
 }
 
-/* Fields of ours that the victim reads: the head, the sleep flag, the generations. */
+/* Fields of ours that the victim reads: the head, the sleep flag. */
 static void consumers(void)
 {
 	struct shm_peer_rx *r;
@@ -196,7 +185,6 @@ static void consumers(void)
 						: head + SHM_LINE * sp_below(&x.rng, 100));
 			atomic_store(&x.ch->page->on, (uint32_t)sp_rand(&x.rng));
 			atomic_store(&r->ring.consumer->gone, i == 99 && sp_below(&x.rng, 2));
-			noise(x.ch->page->generations, sizeof(x.ch->page->generations));
 			sched_yield();
 		}
 }

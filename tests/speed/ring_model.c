@@ -311,7 +311,7 @@ static void make_world(void)
 	CHECK(udp_open(free_port(), &w.l) == 0);
 	w.u = udp_of(w.l);
 	CHECK(shm_channel_open(&w.u->host, &c) == 0 && local_datagrams_open(w.l, c, &w.l) == 0);
-	shm_channel_messages(c, false, false);
+	shm_channel_messages(c, false);
 	w.ch = shm_chan_of(c);
 	w.ring = aligned_alloc(4096, SHM_RING_SEG + 4096 - SHM_RING_SEG % 4096);
 	w.consumer = aligned_alloc(SHM_LINE, sizeof(*w.consumer));

@@ -27,10 +27,8 @@ static struct shm_tx *towards(struct shm_channel *c, const struct ut_flow *f, ui
 	return &net->host[from].tx[to];
 }
 
-static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
-			     bool *ret_fetches)
+static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
-	*ret_fetches = !net->copy;
 	if (!towards(c, f, qpn))
 		return SHM_REACH_WIRE;
 	return net->w->now < net->asked_until ? SHM_REACH_ASKED : SHM_REACH_LOCAL;
@@ -100,36 +98,6 @@ static uint64_t taken(struct shm_channel *c, const struct ut_flow *f, uint32_t q
 	return t ? shm_taken(t) : UINT64_MAX;
 }
 
-static ssize_t size_of(const struct iovec *iov, int n)
-{
-	size_t sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += iov[i].iov_len;
-	return (ssize_t)sum;
-}
-
-static ssize_t fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to, int n,
-		    const struct iovec *from, int k)
-{
-	ssize_t got = ut_stage_gather(&net->stage, 0, from, k);
-
-	net->fetches++;
-	CHECK(!net->copy);
-	if (got == size_of(from, k))
-		got = ut_stage_scatter(&net->stage, 0, to, n);
-	if (net->fetching)
-		net->fetching(net);
-	return got;
-}
-
-static uint32_t generation(struct shm_channel *c, const struct shm_message *m, uint32_t index)
-{
-	struct local_host *h = m->from;
-
-	return atomic_load(&h->generations[index % SHM_CHANNEL_GENERATIONS]);
-}
-
 static void release(struct shm_channel *c)
 {
 	struct local_host *h = &net->host[host_of(c)];
@@ -177,7 +145,7 @@ static const struct shm_channel_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .lane = find_lane, .watch = shm_channel_default_watch,
 	.wake = shm_channel_default_wake,
 	.flush = show, .notify = show,
-	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
+	.consumed = taken, .poll = poll_all,
 	.inlets = shm_channel_default_inlets, .hear = shm_channel_default_hear, .took = shm_channel_default_nothing, .release = release,
 	.access_begin = shm_channel_default_access_begin,
 	.access_copy = shm_channel_default_access_copy,
@@ -221,7 +189,7 @@ struct local_net *local_net_open(struct sim_world *w)
 {
 	struct local_net *n = calloc(1, sizeof(*n));
 
-	CHECK(n && ut_stage_init(&n->stage, SHM_CHANNEL_MAX + 4096u) == 0);
+	CHECK(n);
 	net = n;
 	n->w = w;
 	for (int i = 0; i < SIM_HOSTS; i++)
@@ -241,8 +209,7 @@ struct local_net *local_net_open(struct sim_world *w)
 
 struct shm_channel *local_net_join(struct local_net *n, int i)
 {
-	n->host[i].chan = (struct shm_channel){ .ops = &ops, .epoch = 1, .messages = true,
-						.generations = n->host[i].generations };
+	n->host[i].chan = (struct shm_channel){ .ops = &ops, .epoch = 1, .messages = true };
 	return &n->host[i].chan;
 }
 
@@ -253,7 +220,6 @@ void local_net_close(struct local_net *n)
 			free(n->host[i].tx[j].ring);
 			free(n->host[j].rx[i].consumer);
 		}
-	ut_stage_fini(&n->stage);
 	free(n);
 	net = NULL;
 }

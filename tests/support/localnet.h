@@ -14,21 +14,16 @@ struct local_net {
 	struct sim_world *w;
 	struct local_host {
 		struct shm_channel chan;
-		_Atomic uint32_t generations[SHM_CHANNEL_GENERATIONS];
 		struct shm_tx tx[SIM_HOSTS];
 		struct shm_rx rx[SIM_HOSTS];
 	} host[SIM_HOSTS];
 	struct shm_page page;
-	struct ut_stage stage; /* a fetch goes through it, so that missing pages are errors */
 
 	uint64_t asked_until;  /* the way is not known before */
-	bool copy;             /* fetches fail */
 	bool full;             /* no ring has room */
 	unsigned apart;        /* hosts (1 << i) that are reached by datagrams only */
 	unsigned gone;         /* processes that have died */
 	unsigned deaths[SIM_HOSTS]; /* of these hosts' processes the host has not been told yet */
-	void (*fetching)(struct local_net *n); /* called between a fetch and the look at the generation */
-	unsigned fetches;
 };
 
 struct local_net *local_net_open(struct sim_world *w);

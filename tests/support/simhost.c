@@ -179,11 +179,6 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 	if (r < 0)
 		return r;
 	h->dev.device = h;
-	if (h->chan->generations) {
-		eng_dev_held(&h->dev);
-		h->dev.generations = h->chan->generations;
-		h->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
-	}
 	set_limits(&h->dev);
 	if (o->lids)
 		become_ib(h, i);

@@ -25,7 +25,6 @@ static void check_requester(const struct ibp_qp *q)
 	CHECK(!ibp_req_is(r, IBP_REQ_UNCHOSEN) || (r->framing == &ibp_frame_wire && !ibp_req_outstanding(q)));
 	CHECK(!ibp_req_is(r, IBP_REQ_RNR_WAIT) || r->deadline != UT_NEVER);
 	CHECK(!ibp_req_is(r, IBP_REQ_RECOVERING) || ibp_req_outstanding(q));
-	CHECK(!ibp_req_is(r, IBP_REQ_PLAIN) || r->framing == &ibp_frame_shm);
 }
 
 static void check_responder(const struct ibp_qp *q)

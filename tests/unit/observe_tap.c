@@ -51,7 +51,7 @@ int main(void)
 	int fd = obs_tap_make(&t, &cfg, "test");
 
 	((uint8_t *)header)[0] = WIRE_RC_SEND_ONLY;
-	((uint8_t *)header)[IBP_HEADER_UNIT_AT] = IBP_UNIT_COPY;
+	((uint8_t *)header)[IBP_HEADER_UNIT_AT] = IBP_UNIT;
 	CHECK(fd >= 0);
 	ut_ticks_clock_begin(&clock);
 	CHECK(!obs_reader_open(&reader, fd, &clock));

@@ -37,13 +37,12 @@ static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 /* b allows direct access, or not; nothing has passed between them yet. */
 static void pair_open(struct pair *p, uint16_t port, bool direct)
 {
-	bool fetches;
 
 	open_pair(port, &p->a, &p->b);
-	shm_channel_messages(channel_of(p->a), true, false);
-	shm_channel_messages(channel_of(p->b), true, direct);
+	shm_channel_messages(channel_of(p->a), false);
+	shm_channel_messages(channel_of(p->b), direct);
 	CHECK(!channel_of(p->a)->export && !channel_of(p->b)->export == !direct);
-	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
+	CHECK(way(p->a, p->b, &THERE) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
 
@@ -231,7 +230,7 @@ static struct link *link_alone(uint16_t port, const uint8_t *addr)
 
 	l = open_with_channel(port);
 	CHECK(l->ops->add_addr(l, addr, 0) == 0);
-	shm_channel_messages(channel_of(l), true, false);
+	shm_channel_messages(channel_of(l), false);
 	return l;
 }
 
@@ -244,12 +243,11 @@ static void access_for_ever(uint16_t port, struct inside *s)
 	struct shm_access v;
 	struct shm_message rx[8];
 	uint32_t qpn;
-	bool fetches;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!(qpn = atomic_load(&s->qpn)))
 		sched_yield();
-	while (n->reach(c, &THERE, qpn, &fetches) == SHM_REACH_ASKED)
+	while (n->reach(c, &THERE, qpn) == SHM_REACH_ASKED)
 		take_messages(l, rx, 8);
 	CHECK(n->reserve(c, &THERE, qpn, 0, &at) == 0);
 	memset(at.header, 0, SHM_CHANNEL_HEADER_BYTES);
@@ -283,7 +281,7 @@ static void killed_inside(uint16_t port)
 		access_for_ever(port, s);
 	alarm(120); /* the fault would be to stand still */
 	l = link_alone(port, (const uint8_t *)SECOND);
-	shm_channel_messages(channel_of(l), true, true);
+	shm_channel_messages(channel_of(l), true);
 	atomic_store(&s->qpn, l->qpn_fixed | 0x55);
 	while (!atomic_load(&s->is))
 		look(l);

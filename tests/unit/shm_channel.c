@@ -2,8 +2,7 @@
 /*
  * Two links of one host that reach each other through shared memory: datagrams arrive as from the
  * wire, the source port included when another socket has the wanted one (the ICRC covers it).
- * Messages arrive as they were written, in one order with datagrams, and the memory that they name
- * is fetched; the reader sees a generation that changed; a reader that returns nothing leaves no
+ * Messages arrive as they were written, in one order with datagrams; a reader that returns nothing leaves no
  * room.
  */
 #include "shm_channel_util.h"
@@ -47,15 +46,12 @@ static void pass(struct link *from, struct link *to, const struct ut_flow *f, st
 	*ret = v[0];
 }
 
-static void messages(struct link *a, struct link *b, const struct ut_flow *f, bool fetches)
+static void messages(struct link *a, struct link *b, const struct ut_flow *f)
 {
 	struct shm_channel *c = channel_of(b);
 	const struct shm_channel_ops *n = c->ops;
-	char mine[] = "what a message names", got[sizeof(mine)] = "";
-	struct iovec from = { mine, sizeof(mine) }, to = { got, sizeof(got) };
 	static uint8_t big[SHM_CHANNEL_MAX];
 	struct shm_message v[8];
-	uint32_t before;
 	int r = 0;
 
 	CHECK(say(a, b, f, "one", "data", 5) == 0 && say(a, b, f, "two", big, sizeof(big)) == 0);
@@ -63,17 +59,6 @@ static void messages(struct link *a, struct link *b, const struct ut_flow *f, bo
 	CHECK(!strcmp((const char *)v[0].data, "one") && v[0].len == SHM_CHANNEL_HEADER_BYTES + 5);
 	CHECK(!strcmp((const char *)v[0].data + SHM_CHANNEL_HEADER_BYTES, "data"));
 	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
-	before = n->generation(c, &v[0], 700);
-	atomic_fetch_add(&channel_of(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
-	CHECK(n->generation(c, &v[0], 700) == before + 1 && n->generation(c, &v[0], 701) != before + 1);
-	if (fetches) {
-		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
-		CHECK(!strcmp(got, mine));
-		from.iov_base = NULL;
-		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) <= 0);
-	} else {
-		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) < 0);
-	}
 	n->release(c);
 	/* Held records keep their room, and for longer than a process waits for a processor no
 	 * message is dropped: a UC message would be lost. */
@@ -91,22 +76,20 @@ static void messages(struct link *a, struct link *b, const struct ut_flow *f, bo
 		n->release(c);
 }
 
-static void try_messages(uint16_t port, bool fetch)
+static void try_messages(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct ut_flow back = flow_to((const uint8_t *)SECOND, LO4, 0xd123);
 	struct link *a, *b;
 	struct link_rx rx;
-	bool fetches;
 
 	open_pair(port, &a, &b);
-	shm_channel_messages(channel_of(a), true, false);
-	shm_channel_messages(channel_of(b), fetch, false);
-	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
+	shm_channel_messages(channel_of(a), false);
+	shm_channel_messages(channel_of(b), false);
+	CHECK(way(a, b, &f) == SHM_REACH_LOCAL);
 	/* The asked process can answer from the first question on. */
 	CHECK(say(b, a, &back, "answer", "", 1) == 0);
-	CHECK(!fetches || fetch); /* a host may forbid it to all */
-	messages(a, b, &f, fetches);
+	messages(a, b, &f);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
@@ -117,12 +100,11 @@ static void datagrams_only(uint16_t port)
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link *a, *b;
 	struct link_rx rx;
-	bool fetches;
 
 	open_pair(port, &a, &b);
-	shm_channel_messages(channel_of(a), true, false);
-	CHECK(way(a, b, &f, &fetches) == SHM_REACH_WIRE);
-	CHECK(channel_of(b)->ops->reach(channel_of(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
+	shm_channel_messages(channel_of(a), false);
+	CHECK(way(a, b, &f) == SHM_REACH_WIRE);
+	CHECK(channel_of(b)->ops->reach(channel_of(b), &f, a->qpn_fixed | 0x55) == SHM_REACH_WIRE);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
@@ -218,12 +200,11 @@ static void not_held(uint16_t port)
 /* A pair that exchanges messages. */
 static void open_local(uint16_t port, const struct ut_flow *f, struct link **a, struct link **b)
 {
-	bool fetches;
 
 	open_pair(port, a, b);
-	shm_channel_messages(channel_of(*a), true, false);
-	shm_channel_messages(channel_of(*b), true, false);
-	CHECK(way(*a, *b, f, &fetches) == SHM_REACH_LOCAL);
+	shm_channel_messages(channel_of(*a), false);
+	shm_channel_messages(channel_of(*b), false);
+	CHECK(way(*a, *b, f) == SHM_REACH_LOCAL);
 }
 
 /* A reader that let go of a ring lives on: its content is lost, and the way is found anew. */
@@ -233,7 +214,6 @@ static void let_go(uint16_t port)
 	struct shm_message v[8];
 	struct shm_reservation at;
 	struct link *a, *b;
-	bool fetches;
 
 	open_local(port, &f, &a, &b);
 	CHECK(channel_of(a)->ops->reserve(channel_of(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
@@ -242,7 +222,7 @@ static void let_go(uint16_t port)
 	CHECK(take_messages(b, v, 8) == 0);
 	channel_of(b)->ops->release(channel_of(b));
 	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
-	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
+	CHECK(way(a, b, &f) == SHM_REACH_LOCAL);
 	CHECK(say(a, b, &f, "found", "", 1) == 0);
 	CHECK(take_messages(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
 	channel_of(b)->ops->release(channel_of(b));
@@ -473,8 +453,7 @@ int main(void)
 
 	while (!datagrams(port))
 		CHECK(ut_now() < end);
-	try_messages(port, true);
-	try_messages(port, false);
+	try_messages(port);
 	datagrams_only(port);
 	not_held(port);
 	let_go(port);

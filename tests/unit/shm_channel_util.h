@@ -41,14 +41,14 @@ static inline int take_messages(struct link *l, struct shm_message *v, int max)
 }
 
 /* Asks until the way is known. */
-static inline enum shm_reach way(struct link *a, struct link *b, const struct ut_flow *f, bool *fetches)
+static inline enum shm_reach way(struct link *a, struct link *b, const struct ut_flow *f)
 {
 	uint64_t end = ut_now() + 5 * UT_S;
 	enum shm_reach r = SHM_REACH_ASKED;
 	struct shm_message v[8];
 
 	while (r == SHM_REACH_ASKED && ut_now() < end) {
-		r = channel_of(a)->ops->reach(channel_of(a), f, b->qpn_fixed | 0x55, fetches);
+		r = channel_of(a)->ops->reach(channel_of(a), f, b->qpn_fixed | 0x55);
 		take_messages(a, v, 8);
 		take_messages(b, v, 8);
 	}

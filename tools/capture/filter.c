@@ -20,7 +20,7 @@ static const struct {
 	[PROGRAM] = { "program", true }, [PID] = { "pid", true },
 };
 
-static const char *const ways[OBS_WAYS] = { "wire", "ring", "fetch", "direct", "stores", "pipe" };
+static const char *const ways[OBS_WAYS] = { "wire", "ring", "direct", "stores", "pipe" };
 
 struct value {
 	uint64_t number;

@@ -5,7 +5,7 @@
  *
  *      out, in              sent by the process, received by it
  *      op=send|write|read|atomic|ack|nak|cm|terminate|cnp|other
- *      way=wire|ring|fetch|direct|stores|pipe
+ *      way=wire|ring|direct|stores|pipe
  *      qp=NUMBER            of either end (decimal, or 0x...)
  *      peer=ADDRESS         of either end
  *      adapter=TEXT         part of the adapter's name

@@ -467,7 +467,7 @@ static bool read_message(const struct obs_record *h, const uint8_t *bytes, struc
 	ret->shape = wire_ib_shape(ret->h.opcode);
 	if (!ret->shape->hdr_len || (ret->shape->cls != WIRE_CLASS_RC && ret->shape->cls != WIRE_CLASS_UC &&
 				     ret->shape->cls != WIRE_CLASS_UD && ret->shape->cls != WIRE_CLASS_XRC) ||
-	    ret->h.unit > IBP_UNIT_FETCH || (ret->shape->cls == WIRE_CLASS_UD && h->len - at > RENDER_DATAGRAM))
+	    ret->h.unit > IBP_UNIT || (ret->shape->cls == WIRE_CLASS_UD && h->len - at > RENDER_DATAGRAM))
 		return false;
 	ret->h.psn &= PSN_MASK;
 	if (ret->shape->flags & WIRE_F_ATOMIC) {
@@ -776,7 +776,7 @@ bool render_record(struct render *r, const struct obs_record *record, const uint
 const char *render_way(enum obs_way way)
 {
 	static const char *const words[OBS_WAYS] = {
-		[OBS_WIRE] = "", [OBS_RING] = "by shared memory (ring)", [OBS_FETCH] = "by shared memory (fetch)",
+		[OBS_WIRE] = "", [OBS_RING] = "by shared memory (ring)",
 		[OBS_DIRECT] = "by shared memory (direct)", [OBS_STORES] = "by shared memory (stores)",
 		[OBS_PIPE] = "by shared memory (pipe)",
 	};

@@ -3,7 +3,7 @@
  * From records of the observation ring to packets of IP, or of an InfiniBand link from LRH to VCRC. A datagram is shown as it was; a message of the shm channel
  * and a direct access as the packets, and an FPDU as the TCP segment, that the wire would have carried.
  *
- * On the local path a PSN counts messages of up to 256 KiB. Here each message is cut at the path MTU and PSNs are
+ * On the local path a PSN counts messages of up to 64 KiB. Here each message is cut at the path MTU and PSNs are
  * counted anew from the first one of a queue pair on, in requests and in the responses to them alike. Sequence numbers
  * of TCP count from 1 for each stream. An FPDU has no markers, and a CRC that is right; if a stream is older than the
  * capture, a Request and a Reply are put in front, without which no dissector knows what the bytes are.

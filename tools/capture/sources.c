@@ -169,7 +169,6 @@ static uint64_t key_of(const struct obs_record *h, const uint8_t *bytes)
 	uint32_t n = h->have < KEY_BYTES ? h->have : KEY_BYTES;
 	uint64_t v = (uint64_t)h->kind << 32 ^ h->len;
 
-	/* A payload is not kept by the receiver where it was fetched. */
 	if (h->kind == OBS_MESSAGE)
 		n = OBS_HEADER;
 	v = mix(v, bytes, n);

@@ -214,7 +214,7 @@ int run_cmd_doctor(int argc, char **argv)
 		check_libraries, check_library_path, check_setuid, check_grh, check_umad, check_rdma_netlink, check_hardware,
 		check_runtime_dir, doctor_check_port, doctor_check_reuseport, doctor_check_mtu_discover,
 		doctor_check_local, doctor_check_memfd, doctor_check_pidfd, doctor_check_direct,
-		doctor_check_fetch, doctor_check_udp_batching, doctor_check_ipv6,
+		doctor_check_process_vm, doctor_check_udp_batching, doctor_check_ipv6,
 		doctor_check_rmem, check_nofile, check_userns,
 	};
 	static const char *const words[] = { "ok  ", "warn", "fail" };

@@ -32,8 +32,8 @@ void doctor_check_rmem(struct doctor_finding *f);
 void doctor_check_local(struct doctor_finding *f);
 void doctor_check_memfd(struct doctor_finding *f);
 void doctor_check_pidfd(struct doctor_finding *f);
-/* Direct access, and fetches, between the registered memories of processes of this host. */
+/* Direct access between the registered memories of processes of this host: at all, and to long pieces. */
 void doctor_check_direct(struct doctor_finding *f);
-void doctor_check_fetch(struct doctor_finding *f);
+void doctor_check_process_vm(struct doctor_finding *f);
 
 #endif

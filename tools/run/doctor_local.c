@@ -20,7 +20,6 @@ void doctor_check_local(struct doctor_finding *f)
 {
 	static const struct { const char *value, *effect; } tests[] = {
 		{ "messages", "direct access is off for RoCE" },
-		{ "copy", "direct access and fetches are off for RoCE" },
 		{ "packets", "packets, not messages, go through shared memory for RoCE, and XRC domains are not shared" },
 		{ "streams", "iWARP sockets that a program hands over use shared memory too" },
 	};
@@ -106,20 +105,20 @@ static int ptrace_scope(void)
 	return scope;
 }
 
-void doctor_check_fetch(struct doctor_finding *f)
+void doctor_check_process_vm(struct doctor_finding *f)
 {
 	char from = 1, to = 0;
 	struct iovec there = { &from, 1 }, here = { &to, 1 };
 	int scope = ptrace_scope();
 
 	if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1) {
-		doctor_say(f, DOCTOR_WARN, "process_vm_readv is refused (%s): large Sends within this host are copied twice, which is slower",
+		doctor_say(f, DOCTOR_WARN, "process_vm_readv is refused (%s): long Reads and Writes within this host are copied twice, which is slower",
 		    strerror(errno));
 		doctor_remedy(f, "permit process_vm_readv in the seccomp profile of the container");
 	} else if (scope > 0 && geteuid() != 0) {
-		doctor_say(f, DOCTOR_WARN, "kernel.yama.ptrace_scope is %d: large Sends within this host are copied twice, which is slower", scope);
+		doctor_say(f, DOCTOR_WARN, "kernel.yama.ptrace_scope is %d: long Reads and Writes within this host are copied twice, which is slower", scope);
 		doctor_remedy(f, "sysctl kernel.yama.ptrace_scope=0, or dapple run --share (see DAPPLE_SHARE in dapple(1))");
 	} else {
-		doctor_say(f, DOCTOR_OK, "process_vm_readv: large Sends within this host are copied once");
+		doctor_say(f, DOCTOR_OK, "process_vm_readv: long Reads and Writes within this host are copied once");
 	}
 }

@@ -55,7 +55,7 @@ static const struct command commands[] = {
 "  --live           print a line for each message; the default without -o\n"
 "  --payload N      with N octets of each message's payload (default 0: headers)\n"
 "  --filter TERMS   only packets for which all terms hold: out, in, op=send|write|\n"
-"                   read|atomic|ack|nak|cm|terminate, way=wire|ring|fetch|direct|\n"
+"                   read|atomic|ack|nak|cm|terminate, way=wire|ring|direct|\n"
 "                   stores|pipe, qp=, peer=, adapter=, program=, pid=; ! before a\n"
 "                   term turns it round\n"
 "  --ring MB        memory for records that are not read yet (default 16)\n"

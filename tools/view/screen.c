@@ -27,7 +27,7 @@ static const char *const help[] = {
 	"  F10 q     leave",
 	"",
 	"  SEND/s, RECV/s   requests completed and receives used a second (of queue pairs with a receive queue of their own)",
-	"  WAY, REASON      wire, ring (shared memory), ring,fetch, pipe; why not a faster one: see dapple(1)",
+	"  WAY, REASON      wire, ring (shared memory), pipe; why not a faster one: see dapple(1)",
 	"  SQ, RQ           requests and receives in the queues, and their size",
 	"  WAITS            rnr: the peer has no receive; retry: packets are repeated; socket: it is full; credit",
 	"  LIMIT            sender: its queue is empty; receiver; network; path: the queue is full and nothing is waited for",

@@ -56,7 +56,7 @@ static struct shm_channel *go_local(struct link *l)
 	}
 	fabric_use_channel(l, c);
 	if (allowed & DEV_LOCAL_MESSAGES)
-		shm_channel_messages(c, allowed & DEV_LOCAL_FETCH, allowed & DEV_LOCAL_DIRECT);
+		shm_channel_messages(c, allowed & DEV_LOCAL_DIRECT);
 	return c;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define USUAL (DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES | DEV_LOCAL_FETCH | DEV_LOCAL_DIRECT)
+#define USUAL (DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES | DEV_LOCAL_DIRECT)
 
 static const struct {
 	const char *word;
@@ -16,8 +16,7 @@ static const struct {
 	{ "", USUAL },
 	{ "off", 0 },
 	{ "packets", DEV_LOCAL_SHM },
-	{ "copy", DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES },
-	{ "messages", DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES | DEV_LOCAL_FETCH },
+	{ "messages", DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES },
 	{ "streams", USUAL | DEV_LOCAL_HANDED_OVER },
 };
 
@@ -28,7 +27,7 @@ unsigned dev_local_env(void)
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		if (!strcmp(v ? v : "", values[i].word))
 			return values[i].allowed;
-	ut_error("DAPPLE_LOCAL: \"%s\" is not one of off, packets, copy, messages, streams: RoCE works without "
+	ut_error("DAPPLE_LOCAL: \"%s\" is not one of off, packets, messages, streams: RoCE works without "
 		 "direct access, so it is slower; unset DAPPLE_LOCAL, or set it to off for the wire alone", v);
 	return USUAL & ~(unsigned)DEV_LOCAL_DIRECT;
 }

@@ -8,8 +8,7 @@
  * and for tests, which want a part of the local path:
  *
  *	packets   RoCE: packets in shared memory, no messages
- *	copy      RoCE: messages, but no process reads the memory of another
- *	messages  RoCE: messages, and large ones are fetched, but no direct access
+ *	messages  RoCE: messages, but no process reads or writes the memory of another
  *	streams   iWARP: shared memory also for connections that an application hands over
  *
  * A kind for which a value has no meaning does as if it were unset.
@@ -21,9 +20,8 @@
 enum dev_local {
 	DEV_LOCAL_SHM = 1,         /* shared memory at all */
 	DEV_LOCAL_MESSAGES = 2,    /* whole messages in it, not packets */
-	DEV_LOCAL_FETCH = 4,       /* large messages are fetched from the sender's memory */
-	DEV_LOCAL_DIRECT = 8,      /* the requester executes one-sided operations */
-	DEV_LOCAL_HANDED_OVER = 16, /* for handed-over connections, too */
+	DEV_LOCAL_DIRECT = 4,      /* the requester executes one-sided operations */
+	DEV_LOCAL_HANDED_OVER = 8, /* for handed-over connections, too */
 };
 
 /* Returns the bits that DAPPLE_LOCAL allows. A value that is not known is logged, and takes direct access away. */

@@ -47,7 +47,7 @@ static int go_local(struct link **l, struct shm_channel **chan, unsigned allowed
 	}
 	*chan = c;
 	if (!faults && (allowed & DEV_LOCAL_MESSAGES))
-		shm_channel_messages(c, allowed & DEV_LOCAL_FETCH, allowed & DEV_LOCAL_DIRECT);
+		shm_channel_messages(c, allowed & DEV_LOCAL_DIRECT);
 	return 0;
 }
 

@@ -193,17 +193,6 @@ static bool gives_credits(void)
 	return v && strcmp(v, "on") == 0;
 }
 
-/* Lets other processes of this host see generations and exported tables. */
-static void share(struct eng_dev *dev, struct shm_channel *c) UT_REQUIRES(dev->lock)
-{
-	if (c->generations) {
-		dev->generations = c->generations;
-		dev->generation_mask = SHM_CHANNEL_GENERATIONS - 1;
-	}
-	if (c->export)
-		dev->revoke = ibp_revoke;
-}
-
 int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan,
 		       const struct dev_transport_ways *ways, const struct ibp_config *kind)
 {
@@ -226,7 +215,8 @@ int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel
 		free(p);
 		return r;
 	}
-	share(&a->dev, chan);
+	if (chan->export)
+		a->dev.revoke = ibp_revoke;
 	a->parts = p;
 	a->stage = l->rx_stage;
 	return 0;

@@ -285,10 +285,8 @@ void shm_channel_settle(struct shm_channel *c)
 
 /* --- slots of shm_channel_ops --- */
 
-_Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "two names of the same");
+_Static_assert(SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "two names of the same");
 _Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "the header is the record's");
-
-#define FETCH_IOV 1024 /* IOV_MAX */
 
 unsigned shm_peer_slot(uint32_t qpn)
 {
@@ -302,12 +300,10 @@ bool shm_died_had(const struct shm_died *d, const uint8_t addr[16], uint32_t qpn
 	return shm_peer_slot(qpn) == d->slot && !memcmp(d->addr, addr, 16);
 }
 
-static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
-			     bool *ret_fetches)
+static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
 	struct shm_peer_tx *t = NULL;
 
-	*ret_fetches = false;
 	if (!ut_ip_is_group(f->dst))
 		t = shm_peer_get(shm_chan_of(c), f, shm_peer_slot(qpn));
 	if (!t)
@@ -322,7 +318,6 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 		shm_handshake_await(shm_chan_of(c), f);
 		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
 	}
-	*ret_fetches = t->fetches;
 	c->found_self = t->self;
 	return SHM_REACH_LOCAL;
 }
@@ -412,58 +407,6 @@ static uint64_t consumed(struct shm_channel *c, const struct ut_flow *f, uint32_
 	return t ? shm_taken(&t->ring) : UINT64_MAX;
 }
 
-static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *from, int k)
-{
-	return UT_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)k, 0);
-}
-
-/* Reads the token by the same call, which reads one address space: so the payload is of the process that has it. */
-static ssize_t fetch_token(const struct shm_peer_rx *r, const struct iovec *to, int n,
-			  const struct iovec *from, int k)
-{
-	struct iovec dst[FETCH_IOV], src[FETCH_IOV];
-	uint64_t token = ~r->token;
-	long got;
-
-	if (n >= FETCH_IOV || k >= FETCH_IOV)
-		return -EINVAL;
-	memcpy(dst + 1, to, (size_t)n * sizeof(*to));
-	memcpy(src + 1, from, (size_t)k * sizeof(*from));
-	dst[0] = (struct iovec){ &token, sizeof(token) };
-	src[0] = (struct iovec){ (void *)(uintptr_t)r->probe, sizeof(token) };
-	got = copy_in(r->pid, dst, n + 1, src, k + 1);
-	if (got < 0)
-		return got;
-	if (got < (long)sizeof(token) || token != r->token)
-		return -ESRCH;
-	return got - (long)sizeof(token);
-}
-
-static ssize_t fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to, int n,
-		    const struct iovec *from, int k)
-{
-	const struct shm_peer_rx *r = m->from;
-	ssize_t got;
-
-	if (!r->pid)
-		return -ENOTCONN;
-	if (host_life(&r->page->life) != HOST_LIFE_HERE)
-		return fetch_token(r, to, n, from, k);
-	got = copy_in(r->pid, to, n, from, k);
-	/* The process may have ended during the call, and the bytes be another one's. */
-	if (got >= 0 && host_life(&r->page->life) != HOST_LIFE_HERE &&
-	    !shm_access_probe(r->pid, r->probe, r->token))
-		return -ESRCH;
-	return got;
-}
-
-static uint32_t generation(struct shm_channel *c, const struct shm_message *m, uint32_t index)
-{
-	const struct shm_peer_rx *r = m->from;
-
-	return atomic_load_explicit(&r->page->generations[index % SHM_CHANNEL_GENERATIONS], memory_order_acquire);
-}
-
 const struct shm_channel_ops shm_chan_ops = {
 	.reach = reach,
 	.reserve = reserve,
@@ -474,8 +417,6 @@ const struct shm_channel_ops shm_chan_ops = {
 	.flush = flush,
 	.notify = notify,
 	.consumed = consumed,
-	.fetch = fetch,
-	.generation = generation,
 	.poll = poll_messages,
 	.inlets = find_inlets,
 	.hear = shm_channel_default_hear,
@@ -494,10 +435,8 @@ const struct shm_channel_ops shm_chan_ops = {
 
 /* --- the channel that reaches no process, and the slots of those without direct access --- */
 
-static enum shm_reach no_reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
-			    bool *ret_fetches)
+static enum shm_reach no_reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
-	*ret_fetches = false;
 	return SHM_REACH_WIRE;
 }
 
@@ -514,17 +453,6 @@ static void no_commit(struct shm_channel *c, struct shm_reservation *at, uint32_
 static uint64_t no_consumed(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
 	return UINT64_MAX;
-}
-
-static ssize_t no_fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to,
-		     int n, const struct iovec *from, int k)
-{
-	return -ENOTCONN;
-}
-
-static uint32_t no_generation(struct shm_channel *c, const struct shm_message *m, uint32_t index)
-{
-	return 0;
 }
 
 static int no_poll(struct shm_channel *c, struct shm_message *v, int max)
@@ -597,8 +525,6 @@ static const struct shm_channel_ops none = {
 	.flush = shm_channel_default_nothing,
 	.notify = shm_channel_default_nothing,
 	.consumed = no_consumed,
-	.fetch = no_fetch,
-	.generation = no_generation,
 	.poll = no_poll,
 	.inlets = shm_channel_default_inlets,
 	.hear = shm_channel_default_hear,

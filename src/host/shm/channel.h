@@ -5,12 +5,6 @@
  * one peer process take one ring (ring.h) and keep their order. None is lost, doubled or damaged:
  * the ring may be full, and its reader may die.
  *
- * A message may name memory of its writer instead of carrying it; the reader fetches it, and fetch() only
- * reads. So each process alone writes into its memory, under its own locks and after its own checks, and a
- * deregistration is final there without asking a peer. Bytes that were fetched may be stale, though: each
- * process exports a table of generations, one of which the header names with its value. A deregistration ends
- * the generation first (eng_generation_end), and the reader compares it after the fetch.
- *
  * Who writes what, in which order, and why no wake-up is lost: ring.h. How peers are found: peer.h. Direct access
  * and its end: export.h.
  *
@@ -33,7 +27,6 @@
 
 #define SHM_CHANNEL_HEADER_BYTES 40u
 #define SHM_CHANNEL_MAX (256u << 10)
-#define SHM_CHANNEL_GENERATIONS 512u /* a power of two */
 
 enum shm_reach {
 	SHM_REACH_WIRE,  /* by datagrams only */
@@ -110,9 +103,8 @@ struct shm_message {
 };
 
 struct shm_channel_ops {
-	/* Returns how the process that has this QPN is reached. *ret_fetches: it can fetch from our memory. */
-	enum shm_reach (*reach)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
-				bool *ret_fetches);
+	/* Returns how the process that has this QPN is reached. */
+	enum shm_reach (*reach)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn);
 	/*
 	 * Reserves room for a header and `bytes` behind it, to be filled before the next call. Returns 0;
 	 * -EAGAIN if the ring is full or the peer has not responded yet; -ENOBUFS if it has been full for
@@ -138,14 +130,6 @@ struct shm_channel_ops {
 	void (*notify)(struct shm_channel *c);
 	/* Returns the end of what the reader has consumed, as in shm_reservation.end; UINT64_MAX without a reader. */
 	uint64_t (*consumed)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn);
-	/*
-	 * Copies from the memory of the writer of m (pieces `from`) to ours. Returns the bytes or -errno; fewer
-	 * than asked for, or an error: memory is gone at one of the ends.
-	 */
-	ssize_t (*fetch)(struct shm_channel *c, const struct shm_message *m, const struct iovec *to,
-			 int n, const struct iovec *from, int k);
-	/* Returns a generation of the writer of m; any value if there is none of this number. */
-	uint32_t (*generation)(struct shm_channel *c, const struct shm_message *m, uint32_t index);
 	/* Returns how many messages of all peers it has put into v, at most max; they are valid until release(). */
 	int (*poll)(struct shm_channel *c, struct shm_message *v, int max);
 	/* Finds the rings of the peers, for a thread that polls often, and makes a round now and then (inlet.h). Returns false if they
@@ -196,7 +180,6 @@ struct shm_channel {
 	uint32_t epoch;     /* not 0, less than SHM_LANE_WATCHED; another one after a ring has begun that an inlet names, or one has ended that a lane
 			     * or an inlet may name, an area was attached, or `ops` have changed */
 	const _Atomic uint32_t *on; /* of the process page (ring.h) */
-	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
 	bool unflushed;                /* messages were committed with `more`, and flush() was not called */

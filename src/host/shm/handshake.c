@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELLO_MESSAGES = 1, HELLO_FETCHES = 2 };
+enum { HELLO_MESSAGES = 1 };
 
 /* Token and addresses come first in every layout, and a READY without descriptors refuses in every layout. */
 struct hello_base {
@@ -32,7 +32,7 @@ struct hello_base {
 struct hello {
 	uint64_t token;
 	uint8_t src[16], dst[16];
-	uint64_t probe; /* HELLO, READY: where the token lies in the writer's memory. EXPORT: an id */
+	uint64_t probe; /* READY: where the token lies in the writer's memory. EXPORT: an id */
 	uint32_t can, pad;
 };
 
@@ -56,7 +56,6 @@ void shm_handshake_ask(struct shm_chan *ch, struct shm_peer_tx *t, const struct 
 	int r;
 
 	t->token = h.token = ut_rng_u64(&ch->host->rng);
-	h.probe = (uintptr_t)&t->token;
 	h.can = ch->messages ? HELLO_MESSAGES : 0;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
@@ -137,19 +136,6 @@ static unsigned drop_late(struct shm_chan *ch)
 	return ch->n_rx;
 }
 
-/* Returns what the peer may do, and sets r->pid if its memory can be fetched from. */
-static uint32_t what_we_can(struct shm_chan *ch, struct shm_peer_rx *r, const struct hello *h)
-{
-	if (!ch->messages || !(h->can & HELLO_MESSAGES))
-		return 0;
-	r->probe = h->probe;
-	if (ch->no_fetches || ch->host->fds_pid <= 0 ||
-	    !shm_access_probe(ch->host->fds_pid, h->probe, h->token))
-		return HELLO_MESSAGES;
-	r->pid = ch->host->fds_pid;
-	return HELLO_MESSAGES | HELLO_FETCHES;
-}
-
 /* At once, so that the peer does not wait for its timeout. */
 static void refuse(struct host *host, const struct host_addr *a, const struct host_message *m,
 		   const struct hello *h)
@@ -179,7 +165,7 @@ static void respond(struct shm_chan *ch, struct host_addr *a, const struct host_
 	memcpy(r->addr, h->src, 16);
 	memcpy(r->local_addr, a->addr, 16);
 	r->slot = m->slot;
-	back.can = what_we_can(ch, r, h);
+	back.can = ch->messages && (h->can & HELLO_MESSAGES) ? HELLO_MESSAGES : 0;
 	r->ch = ch;
 	r->peer = (struct host_port){ &shm_rx_peer_port, -1 };
 	ut_list_add_tail(&ch->rx, &r->node);
@@ -272,10 +258,9 @@ static void take_ready(struct shm_chan *ch, const struct host_message *m, const 
 		t->opened = ut_now();
 		t->both = false;
 		t->messages = ch->messages && (h->can & HELLO_MESSAGES);
-		t->fetches = h->can & HELLO_FETCHES;
 		if (fds[4] >= 0 && t->messages && shm_access_memory_is(fds[4], h->probe, t->token))
 			t->memory = keep(fds[4]);
-		if (t->memory >= 0 && !ch->no_fetches && ch->host->fds_pid > 0 &&
+		if (t->memory >= 0 && ch->host->fds_pid > 0 &&
 		    shm_access_probe(ch->host->fds_pid, h->probe, t->token))
 			t->pid = ch->host->fds_pid;
 		t->probe = h->probe;

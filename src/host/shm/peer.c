@@ -129,14 +129,12 @@ int shm_channel_open(struct host *h, struct shm_channel **ret)
 	return 0;
 }
 
-void shm_channel_messages(struct shm_channel *c, bool fetch, bool direct)
+void shm_channel_messages(struct shm_channel *c, bool direct)
 {
 	struct shm_chan *ch = shm_chan_of(c);
 
 	ch->messages = c->messages = true;
-	ch->no_fetches = !fetch;
 	ch->direct = direct;
-	c->generations = ch->page->generations;
 	if (!direct)
 		return;
 	c->export = &ch->page->export;

@@ -17,13 +17,8 @@
  * of a peer process is noticed by its pidfd, and told by next_died() when its messages have been read; one that
  * closes sets `gone` in its consumer pages.
  *
- * Messages (host/shm/channel.h) take the same rings if both ends have asked for them. Memory of the writer that a
- * message names the reader fetches by process_vm_readv(). HELLO says where the token lies in the writer's memory,
- * and the reader states in READY whether it could read it there, so both know whether fetching works. Each fetch
- * reads the token as well: a program that came after an exec, or under the same process number, does not have it
- * there. Where fetching is not permitted (another user namespace, seccomp, Yama), all payload is copied into the
- * ring. A fifth descriptor in READY is the receiver's memory, for direct access (access.h); READY says where the
- * token lies in it.
+ * Messages (host/shm/channel.h) take the same rings if both ends have asked for them. A fifth descriptor in READY is the
+ * receiver's memory, for direct access (access.h); READY says where the token lies in it.
  *
  *     EXPORT  token, an id, memory that the sender may attach     <----
  *
@@ -55,7 +50,7 @@
 #define SHM_SLEEP_MAGIC 0x444c445bu
 #define SHM_CONSUMER_MAGIC 0x444c4541u
 #define SHM_ACCESS_FD_BEST 4096u  /* bytes up to which pread() and pwrite() are quicker than process_vm_*() */
-#define SHM_ACCESS_FD_MOST 16384u /* more are faster as a message that the peer fetches */
+#define SHM_ACCESS_FD_MOST 16384u /* more are faster as a message */
 #define SHM_ACCESS_MOST (8u << 20)
 #define SHM_CHAN_POLLS 1024 /* batches of messages after which a process says that it polls */
 
@@ -80,7 +75,7 @@ struct shm_peer_tx {
 	uint32_t scope;
 	uint64_t since;      /* of the state */
 	uint64_t token;
-	bool messages, fetches;   /* OPEN: the peer takes messages, and can fetch what they name */
+	bool messages;       /* OPEN: the peer takes messages */
 	uint64_t opened;
 	bool both;           /* OPEN: the ring of the other direction was seen open */
 	struct shm_tx ring;
@@ -102,8 +97,6 @@ struct shm_peer_rx {
 	uint64_t token, since;
 	uint8_t addr[16], local_addr[16]; /* the sender's and ours */
 	uint16_t slot;
-	int pid;            /* the sender's, if messages may be fetched from there; 0 */
-	uint64_t probe;     /* where it has the token */
 	const struct shm_page *page; /* the sender's process page */
 	bool broken;        /* dropped by the next release */
 	uint32_t exported[SHM_PEER_AREAS]; /* to this sender */
@@ -128,7 +121,6 @@ struct shm_chan {
 	uint32_t awake; /* batches of messages since this process slept, up to SHM_CHAN_POLLS */
 	bool broken; /* a ring is */
 	bool messages; /* shm_channel_messages() was called */
-	bool no_fetches;
 	bool direct; /* peers may have direct access to our memory */
 };
 
@@ -143,9 +135,8 @@ static inline struct shm_chan *shm_chan_of(struct shm_channel *c)
 /* Opens the channel of a host, before its first address: peers that have one are reached by records of datagrams.
  * Returns 0 or negative errno. */
 int shm_channel_open(struct host *h, struct shm_channel **ret);
-/* Carries messages as well; called before the first address. fetch false: as if no process could read another's
- * memory. direct: our tables are exported. */
-void shm_channel_messages(struct shm_channel *c, bool fetch, bool direct);
+/* Carries messages as well; called before the first address. direct: our tables are exported. */
+void shm_channel_messages(struct shm_channel *c, bool direct);
 void shm_channel_close(struct shm_channel *c);
 /* Drops the peers that were reached from this local address. */
 void shm_channel_forget_addr(struct shm_channel *c, const uint8_t addr[16]);

@@ -8,7 +8,7 @@
  *     struct shm_consumer  the receiver: the head (release), when it has no more use for the records before it;
  *                          `gone`, when it reads no more
  *     struct shm_page      each process, one for all its rings: whether it sleeps, which direct access it makes,
- *                          its generations and its exported tables
+ *                          its exported tables
  *
  * Neither end trusts the other's segment: each number is read once and checked. A datagram is copied out before
  * it is parsed; of a message the protocol reads each word once, in place.
@@ -41,7 +41,6 @@
 #include <string.h>
 
 #define SHM_LINE 64u
-#define SHM_GENERATIONS 512u /* host/shm/channel.h */
 #define SHM_RING_MAGIC 0x444c5052u
 #define SHM_RING_BYTES (1u << 20) /* records of one direction; a power of two */
 #define SHM_RING_MASK (SHM_RING_BYTES - 1)
@@ -102,7 +101,6 @@ struct shm_page {
 	struct host_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* enum shm_on */
 	_Alignas(SHM_LINE) _Atomic uint64_t access; /* peer id << 32 | access number; 0: none */
-	_Alignas(SHM_LINE) _Atomic uint32_t generations[SHM_GENERATIONS]; /* host/shm/channel.h */
 	_Alignas(SHM_LINE) struct shm_export export;
 };
 

@@ -52,10 +52,7 @@ struct ibp_req {
                              * rules */
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
 	const struct ibp_framing *framing;
-	bool fetches;       /* the peer process can fetch from this process's memory */
 	bool to_self;       /* the peer process is this one, and messages take its ring */
-	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked again for the packets
-                               * before this PSN */
 	uint8_t retry_left, rnr_left;
 	uint32_t ssn, lsn;  /* message numbers: of the newest request, and up to which the peer has
                              * given credits */
@@ -83,7 +80,6 @@ struct ibp_rdres {
 	uint32_t length;
 	uint32_t tx_bytes; /* this answer ends before this offset */
 	bool used, atomic, pending, replay;
-	bool plain;        /* frame_shm.h: asked for with its payload copied */
 };
 
 /* The connection as a responder. */
@@ -92,8 +88,6 @@ struct ibp_resp {
 	uint32_t epsn, msn;
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
 	const struct ibp_framing *framing; /* constant unless IBP_RESP_UNCHOSEN */
-	bool plain_due;     /* the sequence NAK that is owed asks for plain packets */
-	bool plain;         /* the answer being made is plain */
 	bool ack_due;
 	bool rnr_due, seq_due;
 	bool res_used;      /* any of res, since RESET */

@@ -431,7 +431,7 @@ static __attribute__((noinline)) void show(struct ibp_qp *q, struct eng_swqe *w)
 	};
 
 	ibp_header_put(x.header, (struct ibp_header){
-		.opcode = opcode_of(q->cls, w->opcode), .unit = IBP_UNIT_FETCH, .flags = q->cls == WIRE_CLASS_RC ? IBP_HEADER_ASK : 0, .psn = q->conn.req.psn_next,
+		.opcode = opcode_of(q->cls, w->opcode), .unit = IBP_UNIT, .flags = q->cls == WIRE_CLASS_RC ? IBP_HEADER_ASK : 0, .psn = q->conn.req.psn_next,
 		.dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn, .rkey = w->rkey, .va = w->remote_addr,
 		.length = x.length,
 	});

@@ -212,8 +212,7 @@ static bool post_answer(struct ibp_qp *q, const struct ibp_rdres *e)
 static inline bool is_next(const struct ibp_resp *r, const struct ibp_header *n, uint32_t len)
 {
 	return ibp_may_receive(r, IBP_FRAMED_SHM) && (n->psn & IBP_PSN_MASK) == r->epsn &&
-	       (uint32_t)__builtin_ctz(r->mtu) == n->unit && len <= IBP_SHM_COPY &&
-	       !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
+	       (uint32_t)__builtin_ctz(r->mtu) == n->unit && len <= IBP_SHM_PACKET;
 }
 
 /* Answers before it have left, so that its own may leave at once. */
@@ -227,8 +226,7 @@ static bool execute_atomic(struct ibp_qp *q, const struct ibp_header *n, uint32_
 
 	eng_dev_held(q->port->dev);
 	/* A guessed key is counted once, by the responder's full rules, which refuse it. */
-	if (len != ibp_shm_atomic_bytes(n->opcode) || !eng_mkey_get(q->port->dev, n->rkey) || ibp_resp_has_work(q) ||
-	    shm->say_plain)
+	if (len != ibp_shm_atomic_bytes(n->opcode) || !eng_mkey_get(q->port->dev, n->rkey) || ibp_resp_has_work(q))
 		return false;
 	memcpy(operands, shm->data, len);
 	p.swap_add = operands[0];
@@ -255,7 +253,6 @@ static bool take_atomic(struct ibp_qp *q, const struct ibp_header *n, const stru
 		return false;
 	shm->rx = m;
 	shm->data = m->data + SHM_CHANNEL_HEADER_BYTES;
-	shm->n_from = 0;
 	done = execute_atomic(q, n, len);
 	shm->rx = NULL;
 	return done;
@@ -276,7 +273,7 @@ static inline void executed(struct ibp_qp *q, const struct ibp_header *n)
 		ibp_resp_executed(q, n->flags & IBP_HEADER_ASK);
 }
 
-/* A Send or Write of any size up to IBP_SHM_COPY. */
+/* A Send or Write of any size up to IBP_SHM_PACKET. */
 static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *m)
 {
 	bool done, imm = n->opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
@@ -287,7 +284,6 @@ static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const str
 		return false;
 	shm->rx = m;
 	shm->data = m->data + SHM_CHANNEL_HEADER_BYTES;
-	shm->n_from = 0;
 	if (n->opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE) {
 		done = take_send(q, shm->data, 0, len);
 		if (done)

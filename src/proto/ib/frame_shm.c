@@ -26,7 +26,7 @@ void ibp_shm_fini(struct ibp_port *port)
 
 /* --- making --- */
 
-static enum shm_reach find_way(struct ibp_qp *q, bool *ret_fetches)
+static enum shm_reach find_way(struct ibp_qp *q)
 {
 	struct shm_channel *chan = q->port->chan;
 
@@ -34,7 +34,7 @@ static enum shm_reach find_way(struct ibp_qp *q, bool *ret_fetches)
 		ibp_route_follow(q);
 	if (q->conn.route != IBP_ROUTE_GOOD)
 		return q->conn.route == IBP_ROUTE_ASKED ? SHM_REACH_ASKED : SHM_REACH_WIRE;
-	return chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, ret_fetches);
+	return chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num);
 }
 
 bool ibp_shm_choose(struct ibp_qp *q)
@@ -49,7 +49,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	 * would overtake them. */
 	if (port->shm.stage.base && !port->wire_only && q->conn.path.valid &&
 	    (ibp_resp_is(&q->conn.resp, IBP_RESP_UNCHOSEN) || q->conn.resp.framing == &ibp_frame_shm))
-		how = find_way(q, &r->fetches);
+		how = find_way(q);
 	if (how == SHM_REACH_ASKED) {
 		port->blocked = true;
 		return false;
@@ -62,36 +62,9 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	 * there, too. */
 	r->framing = &ibp_frame_shm;
 	r->to_self = port->chan->found_self;
-	r->fetches &= q->cls != WIRE_CLASS_UC;
-	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
+	r->mtu = IBP_SHM_PACKET;
 	ibp_req_open(q);
 	return true;
-}
-
-/* Returns true if the whole gather list is in one region, whose generation can stand for it. */
-static bool one_region(struct ibp_qp *q)
-{
-	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
-
-	for (uint32_t i = 1; i < w->num_sge; i++)
-		if (w->sge[i].lkey != w->sge[0].lkey)
-			return false;
-	q->port->shm.key = w->sge[0].lkey;
-	return true;
-}
-
-static bool may_name(struct ibp_qp *q, bool response)
-{
-	struct shm_channel *chan = q->port->chan;
-	bool fetches = false;
-
-	if (!response)
-		return q->conn.req.fetches && one_region(q) &&
-		       (!ibp_req_is(&q->conn.req, IBP_REQ_PLAIN) ||
-			psn_diff(q->conn.req.psn_send, q->conn.req.plain_until) >= 0);
-	return !q->conn.resp.plain &&
-	       chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &fetches) ==
-		       SHM_REACH_LOCAL && fetches;
 }
 
 /* Returns 0 if messages pass, as reserve() does if not. */
@@ -109,13 +82,10 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 	struct shm_channel *chan = port->chan;
 	int r;
 
-	shm->fetch = size > IBP_SHM_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
-	if (shm->fetch)
-		size = sizeof(struct ibp_pieces) + IBP_SHM_PIECES * 16u;
 	r = route_error(q);
 	if (r == 0)
 		r = chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num,
-				       size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
+				       size, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
 		ibp_activate(q); /* no event tells when the ring has room */
@@ -125,27 +95,6 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 	shm->response = response;
 	*max = IBP_SHM_PIECES;
 	return shm->iov;
-}
-
-static uint32_t put_pieces(const struct ibp_qp *q, const struct wire_ib_packet *p, int n)
-{
-	struct ibp_port *port = q->port;
-	struct ibp_shm *shm = &port->shm;
-	struct ibp_pieces *to = (struct ibp_pieces *)shm->place.data;
-	uint32_t key = (shm->response ? p->rkey : shm->key) >> 8;
-
-	/* The application may free the memory of a request when its queue pair ends, so the queue
-	 * pair has a generation as well. */
-	to->generation[0].index = key % SHM_CHANNEL_GENERATIONS;
-	to->generation[1].index = (shm->response ? key : q->qp->qpn) % SHM_CHANNEL_GENERATIONS;
-	for (int i = 0; i < 2; i++)
-		to->generation[i].value = atomic_load_explicit(&port->chan->generations[to->generation[i].index],
-							 memory_order_relaxed);
-	for (int i = 0; i < n; i++) {
-		to->v[i].addr = (uintptr_t)shm->iov[i].iov_base;
-		to->v[i].length = shm->iov[i].iov_len;
-	}
-	return (uint32_t)(sizeof(*to) + (size_t)n * sizeof(to->v[0]));
 }
 
 /* Puts the payload behind the header. Returns its bytes or -EFAULT. */
@@ -162,8 +111,6 @@ static int put_payload(struct ibp_qp *q, const struct wire_ib_packet *p, int n, 
 	}
 	if (!p->payload_len)
 		return 0;
-	if (shm->fetch)
-		return (int)put_pieces(q, p, n);
 	if (!user) {
 		memcpy(shm->place.data, shm->iov[0].iov_base, p->payload_len);
 		return (int)p->payload_len;
@@ -175,15 +122,14 @@ static int put_payload(struct ibp_qp *q, const struct wire_ib_packet *p, int n, 
 	return (int)p->payload_len;
 }
 
-static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool named)
+static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	uint32_t mtu = shm->response ? q->conn.resp.mtu : q->conn.req.mtu;
 	struct ibp_header h = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
 		.flags = (uint8_t)((p->se ? IBP_HEADER_SE : 0) | (p->ack_req ? IBP_HEADER_ASK : 0) |
-				   (named ? IBP_HEADER_FETCH : 0) | (p->migreq ? 0 : IBP_HEADER_ARMED) |
-				   (shm->say_plain ? IBP_HEADER_PLAIN : 0)),
+				   (p->migreq ? 0 : IBP_HEADER_ARMED)),
 		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
 		.imm = p->imm, .rkey = p->rkey, .va = p->va,
 		.length = shm->response ? p->msn : p->dma_len, .srqn = p->srqn,
@@ -209,11 +155,10 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 	int bytes = 0;
 
 	eng_dev_held(dev);
-	shm->fetch &= p->payload_len != 0;
 	if (!shm->lost)
 		bytes = put_payload(q, p, n, user);
 	if (bytes >= 0 && !shm->lost) {
-		put_header(q, p, shm->fetch);
+		put_header(q, p);
 		shm->place.quiet = shm->quiet;
 		port->chan->ops->commit(port->chan, &shm->place, (uint32_t)bytes);
 		port->chan->to_self |= q->conn.req.to_self;
@@ -222,7 +167,6 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 			ibp_req_put(&q->conn.req, IBP_REQ_ROUTE, false);
 		}
 	}
-	shm->say_plain = false;
 	if (bytes < 0 || shm->lost)
 		ibp_count(port, ENG_C_tx_faults);
 	if (bytes < 0)
@@ -234,44 +178,12 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 
 /* --- reading --- */
 
-/* Reads the place of the payload from the copy of the message, each number once. */
-static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint32_t *ret)
-{
-	struct {
-		uint64_t addr, length;
-	} v[IBP_SHM_PIECES];
-	struct ibp_pieces head;
-	uint64_t sum = 0;
-	size_t n;
-
-	if (len < sizeof(head) + sizeof(v[0]) || (len - sizeof(head)) % sizeof(v[0]) ||
-	    len > sizeof(head) + sizeof(v))
-		return false;
-	n = (len - sizeof(head)) / sizeof(v[0]);
-	memcpy(&head, at, sizeof(head));
-	memcpy(v, at + sizeof(head), n * sizeof(v[0]));
-	for (int i = 0; i < 2; i++) {
-		shm->generation[i] = head.generation[i].index;
-		shm->value[i] = head.generation[i].value;
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (!v[i].length || v[i].length > SHM_CHANNEL_MAX)
-			return false;
-		shm->from[i] = (struct iovec){ (void *)(uintptr_t)v[i].addr, v[i].length };
-		sum += v[i].length;
-	}
-	shm->n_from = (int)n;
-	*ret = (uint32_t)sum;
-	return sum <= SHM_CHANNEL_MAX;
-}
-
 /* Reads the header fields behind the first words. Returns false if they do not fit the opcode. */
-static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_packet *p)
+static bool read_payload(struct ibp_shm *shm, struct wire_ib_packet *p)
 {
 	uint32_t len = shm->rx->len - SHM_CHANNEL_HEADER_BYTES;
 	uint64_t word[2] = { 0 };
 
-	shm->n_from = 0;
 	shm->data = shm->rx->data + SHM_CHANNEL_HEADER_BYTES;
 	if (p->shape->flags & WIRE_F_ATOMIC) {
 		if (len != ibp_shm_atomic_bytes(p->opcode))
@@ -284,10 +196,7 @@ static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_pack
 	if (!(p->shape->flags & WIRE_F_PAYLOAD))
 		return len == 0;
 	p->payload_len = len;
-	if (!(flags & IBP_HEADER_FETCH))
-		return len <= SHM_CHANNEL_MAX;
-	return p->shape->cls != WIRE_CLASS_UC && p->shape->cls != WIRE_CLASS_UD &&
-	       read_pieces(shm, shm->data, len, &p->payload_len);
+	return len <= SHM_CHANNEL_MAX;
 }
 
 /* A datagram has no connection to know the rest from (ibp_header_way()). */
@@ -311,7 +220,7 @@ bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wi
 	shape = wire_ib_shape(n.opcode);
 	if (!shape || (shape->cls != WIRE_CLASS_RC && shape->cls != WIRE_CLASS_UC &&
 		       shape->cls != WIRE_CLASS_UD && shape->cls != WIRE_CLASS_XRC) ||
-	    (n.unit != IBP_UNIT_FETCH && n.unit != IBP_UNIT_COPY))
+	    n.unit != IBP_UNIT)
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
@@ -324,35 +233,15 @@ bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wi
 		read_way(&n, p, rx);
 	shm->rx = m;
 	shm->unit = 1u << n.unit;
-	shm->plain = n.flags & IBP_HEADER_PLAIN;
 	shm->acks = (n.flags & IBP_HEADER_ACKS) && shape->cls == WIRE_CLASS_RC &&
 		     !(shape->flags & WIRE_F_RSP);
 	shm->ack_psn = (uint32_t)n.va & IBP_PSN_MASK;
 	shm->ack_msn = (uint32_t)(n.va >> 32) & IBP_PSN_MASK;
-	if (!read_payload(shm, n.flags, p))
+	if (!read_payload(shm, p))
 		return false;
 	p->pad = -p->payload_len & 3; /* as checked for packets of the wire */
 	p->payload = shm->data;
 	return true;
-}
-
-static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
-{
-	struct ibp_shm *shm = &port->shm;
-	struct shm_channel *chan = port->chan;
-	ssize_t got = chan->ops->fetch(chan, shm->rx, iov, n, shm->from, shm->n_from);
-
-	eng_dev_held(port->dev);
-	port->dev->counters[ENG_C_local_fetches]++;
-	/* The generation ends before other bytes may be stored there. */
-	atomic_thread_fence(memory_order_seq_cst);
-	for (int i = 0; i < 2; i++)
-		if (chan->ops->generation(chan, shm->rx, shm->generation[i]) != shm->value[i])
-			return IBP_AGAIN;
-	if (got != (ssize_t)len)
-		return IBP_AGAIN;
-	port->dev->counters[ENG_C_rx_bytes] += len; /* as its sender counts it */
-	return 0;
 }
 
 int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last)
@@ -363,8 +252,6 @@ int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len,
 		return 0;
 	if (last)
 		n = ut_stage_tail(iov, n);
-	if (shm->n_from)
-		return fetch(port, iov, n, len);
 	shm->stage.pages_checked_at = port->link->rx_stage->pages_checked_at;
 	return ut_stage_store_user(&shm->stage, shm->data, len, iov, n) == (ssize_t)len
 		       ? 0 : -EFAULT;
@@ -377,16 +264,6 @@ static int place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, 
 	return ibp_shm_place(q->port, iov, n, len, last);
 }
 
-static int copy(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *to)
-{
-	struct iovec iov = { to, p->payload_len };
-
-	if (port->shm.n_from)
-		return fetch(port, &iov, 1, p->payload_len);
-	if (p->payload_len)
-		memcpy(to, port->shm.data, p->payload_len);
-	return 0;
-}
 
 /* A datagram may be of any queue pair; those for QP1 keep to packets. */
 static bool is_of_peer(const struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -413,13 +290,7 @@ static uint32_t unit(const struct ibp_qp *q)
 	return q->port->shm.unit;
 }
 
-/* --- asking again --- */
-
-void ibp_shm_plain(struct ibp_qp *q)
-{
-	ibp_req_put(&q->conn.req, IBP_REQ_PLAIN, true);
-	q->conn.req.plain_until = q->conn.req.psn_next;
-}
+/* --- the ring --- */
 
 static bool unread(struct ibp_qp *q, bool *ret_busy)
 {
@@ -449,5 +320,5 @@ static bool holds(const struct ibp_port *port, const struct ibp_qp *q)
 
 const struct ibp_framing ibp_frame_shm = {
 	.begin = begin, .end = end, .flush = flush, .holds = holds, .acknowledge = ibp_put_ack, .unread = unread,
-	.admits = admits, .unit = unit, .place = place, .copy = copy,
+	.admits = admits, .unit = unit, .place = place,
 };

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The framing of packets between processes of one host. A packet - opcode, PSN, the fields of its headers -
- * has no wire form, no ICRC and no path MTU here. Its payload is up to 256 KiB, copied into the ring of the
- * shm channel or named there for the peer process to fetch (host/shm/channel.h). So requester and responder,
+ * has no wire form, no ICRC and no path MTU here. Its payload is up to 64 KiB, copied into the ring of the
+ * shm channel and out of it: both ends copy at the same time. So requester and responder,
  * with all their checks, states, counters and sentences, serve the local path as well: a message of any
  * usual size is one packet "only", a longer one is first, middle, last.
- *
- * A fetch fails if pages are gone at either end, if a generation ended meanwhile, or if the peer process
- * cannot be read. In each case the packet is asked for again, plain (requests by a sequence NAK, answers
- * by asking again). It comes with its payload copied by its sender, which then finds the fault as on the
- * wire.
  */
 #ifndef PROTO_IB_FRAME_SHM_H
 #define PROTO_IB_FRAME_SHM_H
@@ -51,10 +46,8 @@ struct ibp_header {
 enum {
 	IBP_HEADER_SE = 1,
 	IBP_HEADER_ASK = 2,   /* the A bit */
-	IBP_HEADER_FETCH = 4, /* the payload is not here: a struct ibp_pieces follows */
-	IBP_HEADER_PLAIN = 8, /* the packets that were asked for again are to carry their payload */
-	IBP_HEADER_ACKS = 16, /* a Send that carries an acknowledgement */
-	IBP_HEADER_ARMED = 32, /* MigReq is 0 (migrate.h) */
+	IBP_HEADER_ACKS = 4,  /* a Send that carries an acknowledgement */
+	IBP_HEADER_ARMED = 8, /* MigReq is 0 (migrate.h) */
 };
 
 #define IBP_HEADER_WORDS 5
@@ -138,17 +131,6 @@ static inline struct ibp_header ibp_header_get(const uint8_t *at)
 	};
 }
 
-/* The payload's place in the writer's memory, valid while both generations have their values: that of the
- * region, and that of the queue pair whose request it is (an answer has the region's twice). */
-struct ibp_pieces {
-	struct {
-		uint32_t index, value;
-	} generation[2];
-	struct {
-		uint64_t addr, length;
-	} v[];
-};
-
 /* Bytes behind the header of an atomic: swap and compare, or one number, which leaves the message in the ring's inline
  * slot: the number to add, or the answer's old value. */
 static inline uint32_t ibp_shm_atomic_bytes(uint8_t opcode)
@@ -157,15 +139,11 @@ static inline uint32_t ibp_shm_atomic_bytes(uint8_t opcode)
 }
 
 #define IBP_SHM_PIECES 136 /* more than a gather list and a page list can have */
-/* Up to here the payload is copied. Both ends copy at the same time, 23 to 42 GB/s of 64 KiB, where the kernel's copy of a fetch has 11:
- * it looks up each page of the writer. */
-#define IBP_SHM_COPY (1u << IBP_UNIT_COPY)
+#define IBP_UNIT 16u /* log2 of the bytes of each packet of a message but the last: the ring holds 16 */
+#define IBP_SHM_PACKET (1u << IBP_UNIT)
 #define IBP_SHM_WINDOW 4096u /* packets in flight; the ring itself limits them */
 #define IBP_SHM_HEAVY 16u    /* of large messages: bounds the work that may wait for the peer, and
                               * so the delay of its answer */
-#define IBP_UNIT_FETCH 18u   /* log2: 256 KiB */
-#define IBP_UNIT_COPY 16u   /* bytes per packet where everything is copied, so that the ring holds
-                             * many packets */
 
 /* The state of a port: the message being sent and the message being received. */
 struct ibp_shm {
@@ -173,25 +151,18 @@ struct ibp_shm {
 	/* The packet being made: */
 	bool response;
 	bool lost;             /* the peer process is dead or stopped: the packet counts as lost */
-	bool fetch;            /* the packet's payload is named */
-	bool say_plain;        /* the next packet carries IBP_HEADER_PLAIN */
-	uint32_t unpublished;      /* messages committed with `more` */
-	uint32_t key;          /* of the region that a request names */
+	uint32_t unpublished;  /* messages committed with `more` */
 	struct shm_reservation place;
 	bool quiet;            /* messages need not wake a sleeping reader */
 	bool stored;           /* the last direct access was made by loads and stores */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
-	/* The message being received. plain and acks are false while a datagram is. */
+	/* The message being received. acks is false while a datagram is. */
 	const struct shm_message *rx;
-	const uint8_t *data;      /* the payload, unless it is named */
-	bool plain;               /* IBP_HEADER_PLAIN */
+	const uint8_t *data;      /* the payload */
 	bool acks;                /* IBP_HEADER_ACKS: */
 	uint32_t ack_psn, ack_msn;
 	uint32_t unit;            /* bytes */
-	int n_from;               /* pieces that name the payload, or 0 */
-	struct iovec from[IBP_SHM_PIECES];
-	uint32_t generation[2], value[2];
 };
 
 extern const struct ibp_framing ibp_frame_shm;
@@ -207,7 +178,5 @@ bool ibp_shm_choose(struct ibp_qp *q);
 bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p, struct link_rx *rx);
 /* ibp_framing.place without its first arguments. */
 int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
-/* Repeats, plain, the packets up to the newest one: the peer process has asked for them. */
-void ibp_shm_plain(struct ibp_qp *q);
 
 #endif

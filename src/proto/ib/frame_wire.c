@@ -649,15 +649,7 @@ static uint32_t unit(const struct ibp_qp *q)
 	return q->conn.mtu;
 }
 
-static int copy(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *to)
-{
-	(void)port;
-	if (p->payload_len)
-		memcpy(to, p->payload, p->payload_len);
-	return 0;
-}
-
 const struct ibp_framing ibp_frame_wire = {
 	.begin = begin, .end = end, .flush = ibp_train_flush, .holds = holds, .acknowledge = acknowledge, .unread = unread,
-	.admits = admits, .unit = unit, .place = ibp_place, .copy = copy,
+	.admits = admits, .unit = unit, .place = ibp_place,
 };

@@ -55,14 +55,10 @@ struct ibp_framing {
 	 * Puts its payload, which lies at `off` of the receive stage or elsewhere, into application
 	 * memory; request: as the responder's. last: it ends its message, so all of that is in place
 	 * afterwards, the last 64 bytes last; else it may wait for more, and a fault is found later. iov
-	 * has room for one more piece. Returns 0, -EFAULT, or IBP_AGAIN.
+	 * has room for one more piece. Returns 0 or -EFAULT.
 	 */
 	int (*place)(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
 		     bool last);
-	/* Copies its payload to a plain buffer. Returns 0 or IBP_AGAIN. */
-	int (*copy)(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *to);
 };
-
-#define IBP_AGAIN (-2) /* the packet is to come again, with its payload copied (frame_shm.h) */
 
 #endif

@@ -191,7 +191,7 @@ void ibp_receive_message(struct ibp_port *port, const struct shm_message *m)
 		receive_sound(port, &p, &rx);
 	else if (!ibp_forward_receive(port, m))
 		ibp_count(port, ENG_C_rx_short);
-	port->shm.acks = port->shm.plain = false;
+	port->shm.acks = false;
 }
 
 static void begin_receive(struct ibp_port *port, const struct ibp_framing *f, uint64_t now)

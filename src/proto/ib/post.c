@@ -23,7 +23,7 @@
 static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, const bool local)
 {
 	return !(w->started | w->verdict | (w->flags & IBV_SEND_FENCE)) &&
-	       w->length <= (local ? IBP_SHM_COPY : r->mtu) &&
+	       w->length <= (local ? IBP_SHM_PACKET : r->mtu) &&
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }
 
@@ -281,7 +281,7 @@ static inline bool is_next_to_leave(struct ibp_qp *q, uint32_t len, uint32_t tai
 	const struct ibp_req *r = &q->conn.req;
 	const struct eng_ring *sq = &q->qp->sq;
 
-	return len - 1 < IBP_SHM_COPY && q->send.cur == tail &&
+	return len - 1 < IBP_SHM_PACKET && q->send.cur == tail &&
 	       tail - atomic_load_explicit(&sq->head, memory_order_relaxed) < sq->max &&
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }

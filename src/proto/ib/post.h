@@ -20,7 +20,7 @@ struct ibv_send_wr;
 
 /* dev_machine.post: executes or sends the requests posted to a queue pair. */
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now);
-/* dev_machine.post_now: a plain Send of 1 octet to IBP_SHM_COPY, through a lane; a plain Write, by direct access that was granted before. Both
+/* dev_machine.post_now: a plain Send of 1 octet to IBP_SHM_PACKET, through a lane; a plain Write, by direct access that was granted before. Both
  * functions write eng_qp.ready_ops. */
 enum proto_posted ibp_post_now(struct eng_qp *qp, const struct ibv_send_wr *wr, unsigned how);
 /* Sends at most `most` requests of a connection of the wire, from the cursor on. Returns true if one

@@ -71,9 +71,8 @@ static bool waits_for(const struct ibp_qp *q, const struct shm_died *d)
 static void peer_died(struct ibp_qp *q)
 {
 	struct shm_channel *chan = q->port->chan;
-	bool fetches;
 
-	if (chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &fetches) == SHM_REACH_WIRE)
+	if (chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num) == SHM_REACH_WIRE)
 		ibp_req_fail_head(q, ENG_V_UNREACHABLE);
 	else
 		ibp_req_go_back(q);

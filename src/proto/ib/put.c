@@ -86,7 +86,7 @@ bool ibp_put_ack(struct ibp_qp *q, uint32_t psn)
 		.quiet = port->shm.quiet,
 	};
 
-	if ((q->conn.resp.slow & (IBP_RESP_SERVICE | IBP_RESP_ROUTE | IBP_RESP_MIGRATION)) || port->shm.say_plain)
+	if (q->conn.resp.slow & (IBP_RESP_SERVICE | IBP_RESP_ROUTE | IBP_RESP_MIGRATION))
 		return false;
 	if (!ibp_put(q, &m))
 		return false;

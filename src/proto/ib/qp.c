@@ -287,7 +287,7 @@ static void follow_port(struct ibp_qp *q)
 	/* Neither end relies on the key that the other one has seen. */
 	if (q->conn.req.framing == &ibp_frame_shm)
 		ibp_route_show_pkey(q);
-	eng_generation_end(q->qp->dev, q->qp->qpn);
+	eng_dev_revoke(q->qp->dev, q->qp->qpn);
 }
 
 void ibp_port_changed(struct eng_dev *dev)
@@ -326,7 +326,7 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 	eng_dev_held(qp->dev);
 	if (from == IBV_QPS_RTS)
-		eng_generation_end(qp->dev, qp->qpn); /* the key is exported with the rights it had */
+		eng_dev_revoke(qp->dev, qp->qpn); /* the key is exported with the rights it had */
 	if (mask & IBV_QP_AV)
 		take_address(q);
 	if (mask & IBV_QP_PKEY_INDEX)
@@ -369,7 +369,7 @@ static const char *way_of(const struct ibp_qp *q)
 		return "wire";
 	if (ibp_req_is(&q->conn.req, IBP_REQ_UNCHOSEN) || q->conn.req.framing == NULL)
 		return "-";
-	return q->conn.req.framing == &ibp_frame_wire ? "wire" : q->conn.req.fetches ? "ring,fetch" : "ring";
+	return q->conn.req.framing == &ibp_frame_wire ? "wire" : "ring";
 }
 
 /* Why not shared memory. */

@@ -152,7 +152,7 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 
 	if (q->cls == WIRE_CLASS_UC)
 		return true;
-	if (r->framing == &ibp_frame_shm && w->length > IBP_SHM_COPY && w->opcode != IBV_WR_RDMA_READ &&
+	if (r->framing == &ibp_frame_shm && w->length > IBP_SHM_PACKET && w->opcode != IBV_WR_RDMA_READ &&
 	    flight >= IBP_SHM_HEAVY)
 		return false;
 	/* One packet is allowed beyond a window that shrank below the packets in flight: it asks
@@ -311,7 +311,7 @@ static bool may_fill(const struct ibp_qp *q)
 	const struct ibp_req *r = &q->conn.req;
 
 	return r->framing == &ibp_frame_wire && !q->port->train.ready && q->cls == WIRE_CLASS_RC &&
-	       !ibp_req_is(r, IBP_REQ_PLAIN) && !q->conn.resp.ack_due;
+	       !q->conn.resp.ack_due;
 }
 
 static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
@@ -344,10 +344,6 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		return STEP_STOP;
 	}
 	p.ack_req = want_ack(q, q->send.pkt + psns == packets);
-	if (ibp_req_is(r, IBP_REQ_PLAIN)) {
-		ibp_req_put(r, IBP_REQ_PLAIN, psn_diff(p.psn, r->plain_until) < 0);
-		q->port->shm.say_plain = ibp_req_is(r, IBP_REQ_PLAIN) && w->opcode == IBV_WR_RDMA_READ;
-	}
 	if (r->framing->end(q, &p, n, user) < 0) {
 		halt(q, w, ENG_V_LOC_FAULT);
 		return STEP_STOP;

@@ -115,11 +115,6 @@ int ibp_recv_pieces(const struct ibp_qp *q, uint64_t skip, uint32_t len, struct 
 	return eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, max);
 }
 
-static int verdict_of(int r, enum eng_verdict fault)
-{
-	return r == IBP_AGAIN ? r : r < 0 ? (int)fault : ENG_OK;
-}
-
 int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, uint32_t len, uint64_t skip,
 		   bool last)
 {
@@ -129,7 +124,9 @@ int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, ui
 	if (!len)
 		return ENG_OK;
 	n = ibp_recv_pieces(q, skip, len, iov, 36);
-	return n < 0 ? -n : verdict_of(f->place(q, true, off, iov, n, len, last), ENG_V_LOC_FAULT);
+	if (n < 0)
+		return -n;
+	return f->place(q, true, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
 }
 
 static void receive_done(struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t opcode)
@@ -217,8 +214,8 @@ static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const s
 	n = eng_mkey_iov(mk, off, p->payload_len, iov, 36);
 	if (n < 0)
 		return ENG_V_RX_BOUNDS;
-	return verdict_of(q->port->arrived->place(q, true, payload_off(p, rx), iov, n, p->payload_len,
-						  p->shape->flags & WIRE_F_END), ENG_V_RX_FAULT);
+	return q->port->arrived->place(q, true, payload_off(p, rx), iov, n, p->payload_len, p->shape->flags & WIRE_F_END) < 0
+		       ? ENG_V_RX_FAULT : ENG_OK;
 }
 
 static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -400,16 +397,12 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	struct ibp_rdres *e = find_entry(q, p->psn);
 	uint32_t end = psn_add(p->psn, responses(q, p->dma_len) - 1);
 	uint64_t off;
-	bool plain;
 
 	if (!e || e->atomic || p->payload_len || psn_diff(end, e->last_psn) > 0)
 		return;
 	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->conn.resp.mtu;
 	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
 		return;
-	/* The first answer could not be fetched, so none has been received. */
-	plain = q->port->shm.plain;
-	e->plain |= plain;
 	/* The packets that were not sent yet are sent anyhow. */
 	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)
 		return;
@@ -419,7 +412,7 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 		e->tx_bytes = (uint32_t)(off + p->dma_len);
 	}
 	e->tx_start = e->tx_psn = p->psn;
-	e->replay |= !e->pending && !plain;
+	e->replay |= !e->pending;
 	e->pending = true;
 	ibp_activate(q);
 }
@@ -569,7 +562,6 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 	p.syndrome = ack_syndrome(q);
 	p.msn = e->msn;
 	p.rkey = e->rkey;
-	q->conn.resp.plain = e->plain;
 	iov = f->begin(q, true, ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	if (!iov)
 		return false;
@@ -673,14 +665,13 @@ static bool send_naks(struct ibp_qp *q)
 			return false;
 		ibp_count(q->port, ENG_C_rnr_nak_sent);
 	} else if (r->seq_due) {
-		q->port->shm.say_plain = r->plain_due;
 		if (!put_aeth(q, WIRE_SYN_SEQUENCE, r->epsn))
 			return false;
 	}
 	/* Both acknowledge all requests before them. */
 	if (r->rnr_due || r->seq_due)
 		r->ack_due = false;
-	r->rnr_due = r->seq_due = r->plain_due = false;
+	r->rnr_due = r->seq_due = false;
 	return true;
 }
 
@@ -757,7 +748,6 @@ bool ibp_resp_ack_targets(struct ibp_port *port)
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct ibp_resp *r = &q->conn.resp;
-	enum ibp_message before = q->recv.message;
 	uint16_t f = p->shape->flags;
 	int v = check_sequence(&q->recv, f);
 
@@ -780,8 +770,6 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	if (f & WIRE_F_ATOMIC)
 		return do_atomic(q, p);
 	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
-	if (v == IBP_AGAIN)
-		ibp_recv_message(q, before);
 	if (v == ENG_OK) {
 		r->epsn = psn_add(r->epsn, 1);
 		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));
@@ -822,9 +810,8 @@ static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet 
 		r->rnr_due = true;
 		ibp_activate(q);
 	} else if (v == IBP_AGAIN) {
-		ibp_count(q->port, ENG_C_local_again);
 		ibp_resp_put(r, IBP_RESP_GAP, true);
-		r->seq_due = r->plain_due = true;
+		r->seq_due = true;
 		ibp_activate(q);
 	} else if (v == IBP_DEFERRED) {
 		ibp_forward_hold(q);

@@ -18,6 +18,7 @@
 
 /* Besides ENG_OK and verdicts. */
 #define IBP_RNR (-1)  /* there is no receive */
+#define IBP_AGAIN (-2) /* a sequence NAK, by a rule of faults: the requester sends the packet again */
 #define IBP_DEFERRED (-3) /* xrc/forward.h, these three */
 #define IBP_AWAY (-4)
 #define IBP_HERE (-5)
@@ -56,7 +57,7 @@ static inline void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flag
  * verdict. */
 int ibp_recv_pieces(const struct ibp_qp *q, uint64_t skip, uint32_t len, struct iovec *iov, int max);
 /* Places the payload of the packet there, by its framing (`off`: ibp_framing.place). Returns
- * ENG_OK, a verdict, or IBP_AGAIN. */
+ * ENG_OK or a verdict. */
 int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, uint32_t len, uint64_t skip,
 		   bool last);
 

@@ -32,8 +32,6 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 	}
 	w = eng_ring_head(&q->qp->sq);
 	if (w) {
-		eng_dev_held(q->port->dev);
-		eng_generation_end(q->port->dev, q->qp->qpn);
 		why = (struct eng_why){
 			.key = w->rkey, .addr = w->remote_addr, .length = w->length,
 			.doing = "a send request",
@@ -190,8 +188,6 @@ static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	bool whole;
 
 	ibp_count(q->port, ENG_C_packet_seq_err);
-	if (q->port->shm.plain)
-		ibp_shm_plain(q);
 	whole = acknowledge(q, p->psn);
 	if (ibp_req_is(&q->conn.req, IBP_REQ_RNR_WAIT) || eng_qp_state(q->qp) == IBV_QPS_ERR)
 		return;
@@ -252,20 +248,6 @@ static void ack(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 }
 
-/* The answer names memory that cannot be read any more: asked again, the responder finds the fault. */
-static void ask_plain(struct ibp_qp *q, uint32_t psn)
-{
-	struct ibp_req *r = &q->conn.req;
-
-	/* A second answer to a request that was asked again; a plain one follows. Against a peer
-	 * that never sends it there is the timer. */
-	if (ibp_req_is(r, IBP_REQ_PLAIN) && psn_diff(psn, r->plain_until) < 0 && !q->port->shm.plain)
-		return;
-	ibp_count(q->port, ENG_C_local_again);
-	ibp_shm_plain(q);
-	ibp_req_go_back(q);
-}
-
 /* The oldest data that is missing has come, at `off` of the train's stage (scratch) or as the
  * payload of a packet. */
 static void take_data(struct ibp_qp *q, struct eng_swqe *w, bool scratch, size_t off,
@@ -275,17 +257,9 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, bool scratch, size_t
 	uint32_t psn = q->conn.req.psn_una;
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, skip, len, true, iov, 36);
 
-	if (n >= 0) {
-		int r = scratch ? ibp_scatter(&q->port->train.stage, off, iov, n, len, last)
-				: q->conn.req.framing->place(q, false, off, iov, n, len, last);
-
-		if (r == IBP_AGAIN) {
-			ask_plain(q, psn);
-			return;
-		}
-		if (r < 0)
-			n = -ENG_V_LOC_FAULT;
-	}
+	if (n >= 0 && (scratch ? ibp_scatter(&q->port->train.stage, off, iov, n, len, last)
+			       : q->conn.req.framing->place(q, false, off, iov, n, len, last)) < 0)
+		n = -ENG_V_LOC_FAULT;
 	if (n < 0) {
 		ibp_req_fail_head(q, (enum eng_verdict)-n);
 		return;

@@ -31,10 +31,8 @@ enum ibp_req_slow {
 	IBP_REQ_RECOVERING = 1 << 6,  /* the cursor went back, and no packet was acknowledged since */
 	IBP_REQ_HALTED = 1 << 7,      /* a local error waits for its turn at the head of the queue */
 	IBP_REQ_LIMITED = 1 << 8,     /* end-to-end credits count (IBTA 9.7.7.2), with ssn and lsn */
-	IBP_REQ_PLAIN = 1 << 9,       /* packets before plain_until carry their payload
-                                       * (frame_shm.h) */
-	IBP_REQ_ROUTE = 1 << 10,      /* messages have no route now, or the next one shows its P_Key (route.h) */
-	IBP_REQ_MIGRATION = 1 << 11,  /* an alternate path is armed, or to be (migrate.h) */
+	IBP_REQ_ROUTE = 1 << 9,      /* messages have no route now, or the next one shows its P_Key (route.h) */
+	IBP_REQ_MIGRATION = 1 << 10, /* an alternate path is armed, or to be (migrate.h) */
 };
 
 /* Of a responder. */

@@ -105,7 +105,7 @@ static bool send_message(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	const uint32_t qpn = w->ud.qpn & MULTICAST_QPN, len = (uint32_t)w->length;
 	struct ibp_leaving m = {
 		.header = {
-			.opcode = opcode_of(w), .flags = w->flags & IBV_SEND_SOLICITED ? IBP_HEADER_SE : 0, .unit = IBP_UNIT_COPY,
+			.opcode = opcode_of(w), .flags = w->flags & IBV_SEND_SOLICITED ? IBP_HEADER_SE : 0, .unit = IBP_UNIT,
 			.psn = q->conn.req.psn_next, .dest_qpn = qpn, .src_qpn = q->qp->qpn, .imm = w->imm,
 			.rkey = qkey_of(q, w), .length = len,
 			.va = ibp_header_way(q->conn.path.flow.tos, q->conn.path.flow.ttl, q->conn.pkey),

@@ -110,9 +110,8 @@ static int allowed(const struct ibp_qp *q, const struct wire_ib_packet *p)
 static enum shm_reach way(const struct ibp_qp *q, uint32_t srqn)
 {
 	struct ut_flow f = here(q);
-	bool fetches;
 
-	return q->port->chan->ops->reach(q->port->chan, &f, srqn, &fetches);
+	return q->port->chan->ops->reach(q->port->chan, &f, srqn);
 }
 
 /* A header or its payload did not leave: returns what becomes of the request. */
@@ -120,9 +119,6 @@ static int not_sent(struct ibp_qp *q, int error)
 {
 	struct ibp_forward *y = q->forward;
 
-	if (error == IBP_AGAIN && !y->out)
-		return IBP_AGAIN;
-	y->plain |= error == IBP_AGAIN;
 	if (error != -ENOTCONN || y->out) /* if the home process is gone, the timer finds out */
 		return IBP_DEFERRED;
 	return y->abroad ? ENG_V_RX_HOME : ENG_V_RX_SRQN;
@@ -163,7 +159,7 @@ static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, 
 	memcpy(to, &n, sizeof(n));
 }
 
-/* Returns 0, IBP_AGAIN, or the error of the channel. */
+/* Returns 0 or the error of the channel. */
 static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_packet *p)
 {
 	struct ibp_port *port = q->port;
@@ -173,10 +169,8 @@ static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_p
 
 	if (r < 0)
 		return r;
-	/* The payload may be named in the requester's memory, which the home process cannot read. */
-	r = port->arrived->copy(port, p, at.data);
-	if (r < 0)
-		return r;
+	if (p->payload_len)
+		memcpy(at.data, p->payload, p->payload_len);
 	put_request(q, p, at.header);
 	chan->ops->commit(chan, &at, p->payload_len);
 	port->sent++;
@@ -231,7 +225,7 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 	struct ibp_forward *y = q->forward;
 	enum shm_reach how = SHM_REACH_LOCAL;
 
-	y->held = y->plain = false;
+	y->held = false;
 	if (!goes_out(q, p))
 		return y->out ? IBP_DEFERRED : IBP_HERE;
 	if (v == ENG_OK)
@@ -262,8 +256,7 @@ static void ask_again(struct ibp_qp *q)
 	struct ibp_forward *y = q->forward;
 
 	q->conn.resp.seq_due = true;
-	q->conn.resp.plain_due = y->plain;
-	y->held = y->plain = false;
+	y->held = false;
 	ibp_activate(q);
 }
 
@@ -286,7 +279,7 @@ static void fall_back(struct ibp_qp *q, bool inside)
 	ibp_recv_message(q, inside ? IBP_WRITE : IBP_NONE); /* a Send is refused before it begins */
 	y->out = 0;
 	y->abroad = inside;
-	y->held = y->plain = y->asked = false;
+	y->held = y->asked = false;
 }
 
 static void fail(struct ibp_qp *q, enum eng_verdict v)
@@ -414,7 +407,7 @@ void ibp_forward_stop(struct ibp_qp *q)
 	struct ibp_forward_header n = header(q, IBP_FORWARD_CLOSE, 0);
 	struct ut_flow f = here(q);
 
-	y->held = y->plain = false;
+	y->held = false;
 	if (!y->out && !y->abroad)
 		return;
 	(void)ibp_forward_say(q->port, &f, y->srqn, &n, NULL);

@@ -96,7 +96,7 @@ struct ibp_forward {
 	uint32_t srqn;  /* its home process has the requests that are out, and the message in work if abroad */
 	bool abroad;
 	bool asked;     /* for an acknowledgement of what is out */
-	bool held, plain; /* a request was dropped, to be asked for (plain: frame_shm.h) */
+	bool held;      /* a request was dropped, to be asked for */
 	uint32_t seen;  /* PSN of the oldest out at the last tick */
 	uint64_t probe_end;
 };
@@ -138,7 +138,7 @@ static inline bool ibp_forward_waits(const struct ibp_forwards *r)
 int ibp_forward_new(struct ibp_qp *q);
 /*
  * Forwards the next request in order, of which the checks so far gave v. Returns IBP_HERE (it is not for
- * another process), IBP_AWAY (it has left), IBP_DEFERRED, IBP_AGAIN, or a verdict.
+ * another process), IBP_AWAY (it has left), IBP_DEFERRED, or a verdict.
  */
 int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v);
 /* A request was dropped: the target asks for it again when it can be taken. */

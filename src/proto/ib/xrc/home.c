@@ -259,7 +259,7 @@ static bool parse(struct ibp_port *port, const struct shm_message *rx, const str
 
 	if (!shape->name || shape->cls != WIRE_CLASS_XRC || !(shape->flags & WIRE_F_REQ) ||
 	    !(shape->flags & (WIRE_F_SEND | WIRE_F_WRITE)) || n->unit < 8 ||
-	    n->unit > IBP_UNIT_FETCH)
+	    n->unit > IBP_UNIT)
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n->opcode, .psn = n->psn, .va = n->req.va,
@@ -269,10 +269,8 @@ static bool parse(struct ibp_port *port, const struct shm_message *rx, const str
 	};
 	p->pad = -p->payload_len & 3;
 	shm->rx = rx;
-	shm->n_from = 0;
 	shm->data = p->payload = rx->data + SHM_CHANNEL_HEADER_BYTES;
 	shm->unit = 1u << n->unit;
-	shm->plain = false;
 	return true;
 }
 
