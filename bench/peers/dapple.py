@@ -33,6 +33,10 @@ PERFTEST = [
     ("local ib_write_bw 64 KiB", "local", "roce", LOCAL, f"ib_write_bw -s 65536 {BW}", BANDWIDTH),
     ("local ib_write_bw 1 MiB", "local", "roce", LOCAL, f"ib_write_bw -s 1048576 {BW_LONG}", BANDWIDTH),
     ("local ib_read_bw 64 KiB", "local", "roce", LOCAL, f"ib_read_bw -s 65536 {BW}", BANDWIDTH),
+    ("local ib_send_bw 1 MiB", "local long", "roce", LOCAL, f"ib_send_bw -s 1048576 {BW_LONG}", BANDWIDTH),
+    ("local ib_send_lat -c UD 8 B", "local unreliable", "roce", LOCAL, f"ib_send_lat -c UD -s 8 {LAT}", LATENCY),
+    ("local ib_send_bw -c UD 64 B", "local unreliable", "roce", LOCAL, "ib_send_bw -c UD -s 64 -n 3000000", RATE),
+    ("local ib_write_lat -c UC 8 B", "local unreliable", "roce", LOCAL, f"ib_write_lat -c UC -s 8 {LAT}", LATENCY),
     ("shared ib_write_lat 8 B", "local share", "roce", SHARE, f"ib_write_lat -s 8 {LAT} --flows 32",
      LATENCY),                                  # flows: a buffer outside the heap
     ("shared ib_write_bw 64 KiB", "local share", "roce", SHARE, f"ib_write_bw -s 65536 {BW}",

@@ -97,9 +97,18 @@ static void acknowledge(struct eng_dev *dev, enum eng_acks how)
 	acks = false;
 }
 
+static bool is_busy;
+
 static bool busy(struct eng_dev *dev)
 {
-	return false;
+	return is_busy;
+}
+
+#define HELD_UP 20000u
+
+static uint64_t held_up(struct eng_dev *dev)
+{
+	return HELD_UP;
 }
 
 static uint64_t next(struct eng_dev *dev)
@@ -110,7 +119,7 @@ static uint64_t next(struct eng_dev *dev)
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.fast = fast, .post = post, .post_now = post_now,
 	.receive = receive, .transmit = transmit, .acks_pending = acks_pending, .acknowledge = acknowledge,
-	.busy = busy, .deadline = next);
+	.busy = busy, .deadline = next, .held_up = held_up);
 
 static void kick(struct eng_qp *qp)
 {
@@ -581,6 +590,23 @@ static void backoff(void)
 	drop();
 }
 
+/* Work that a full ring holds back: the thread sleeps meanwhile, a program that polls tries again at once. */
+static void a_full_ring(void)
+{
+	uint64_t before = ut_now();
+
+	fresh();
+	is_busy = true;
+	ut_lock(&a->dev.lock);
+	dev_run(a, DEV_BY_THREAD);
+	CHECK(atomic_load(&a->driver.deadline) >= before + HELD_UP && !a->rounds.quiescent);
+	dev_run(a, DEV_BY_APP);
+	CHECK(atomic_load(&a->driver.deadline) <= ut_now() && !a->rounds.quiescent);
+	ut_unlock(&a->dev.lock);
+	is_busy = false;
+	drop();
+}
+
 int main(void)
 {
 	stage.pages_checked_at = 1;
@@ -599,5 +625,6 @@ int main(void)
 	posts();
 	woken();
 	backoff();
+	a_full_ring();
 	return 0;
 }

@@ -47,6 +47,9 @@ struct dev_machine {
 	bool (*busy)(struct eng_dev *dev);
 	/* Returns when transmit() must run next, or UT_NEVER. */
 	uint64_t (*deadline)(struct eng_dev *dev);
+	/* Returns for how long, in ns, a thread that could sleep leaves what is left by busy(): a ring is full, and no event tells when it has
+	 * room. Default: 0. */
+	uint64_t (*held_up)(struct eng_dev *dev);
 
 	/*
 	 * Receptions without a look at the clock, a few times between two rounds: takes in what came the
@@ -256,6 +259,11 @@ static inline int dev_kind_default_deliver(struct dev_adapter *a, uint64_t now)
 	return 0;
 }
 
+static inline uint64_t dev_kind_default_held_up(struct eng_dev *dev)
+{
+	return 0;
+}
+
 static inline bool dev_kind_default_acks_pending(struct eng_dev *dev)
 {
 	return false;
@@ -316,7 +324,7 @@ unsigned dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules
 	.errors = dev_kind_default_errors,                                                         \
 	.may_coalesce = dev_kind_default_may_coalesce,                                             \
 	.coalesce_more = dev_kind_default_coalesce_more,                                           \
-	.acks_pending = dev_kind_default_acks_pending,                                             \
+	.held_up = dev_kind_default_held_up, .acks_pending = dev_kind_default_acks_pending,        \
 	.acknowledge = dev_kind_default_acknowledge, .drain = dev_kind_default_drain,              \
 	.sleep = dev_kind_default_sleep, .attend = dev_kind_default_attend,                        \
 	.hides = dev_kind_default_hides

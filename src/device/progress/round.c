@@ -73,6 +73,8 @@ static void set_deadline(struct dev_adapter *a, enum dev_by by, uint64_t now)
 	else
 		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
 	a->rounds.quiescent = deadline > now && !since;
+	if (by == DEV_BY_THREAD && deadline == now)
+		deadline += a->machine->held_up(&a->dev);
 	if (!a->rounds.quiescent || a->delayed_ack.penalty || !a->stage->pages_checked_at)
 		a->rounds.most = 0;
 	else

@@ -83,6 +83,8 @@ bool ibp_acks_pending(struct eng_dev *dev);
 void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how);
 /* Returns true if work is left that needs no event from outside (a send budget was used up). */
 bool ibp_busy(struct eng_dev *dev);
+/* Returns how long, in ns, that work may wait in a thread that could sleep: 0, or the time in which the reader of a full ring makes room. */
+uint64_t ibp_held_up(struct eng_dev *dev);
 /* Returns the next deadline in ns of the caller's clock, or UT_NEVER. */
 uint64_t ibp_deadline(struct eng_dev *dev);
 

@@ -396,6 +396,14 @@ bool ibp_busy(struct eng_dev *dev)
 	return ibp_port_is_busy(dev->proto_port);
 }
 
+/* In this time the reader takes a third of the ring; where both ends share a processor, it is the reader that should have it. */
+#define HELD_UP_NS 20000u
+
+uint64_t ibp_held_up(struct eng_dev *dev)
+{
+	return ((struct ibp_port *)dev->proto_port)->blocked ? HELD_UP_NS : 0;
+}
+
 uint64_t ibp_deadline(struct eng_dev *dev)
 {
 	return ut_heap_next(&((struct ibp_port *)dev->proto_port)->timers);
