@@ -7,6 +7,8 @@
 #include "engine/mr.h"
 #include "engine/qp_state.h"
 #include "proto/ib/frame_shm.h"
+#include "proto/ib/port.h"
+#include "proto/ib/post.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/engine.h"
@@ -327,6 +329,31 @@ static void datagrams_as_packets(void)
 	sim_world_close(&w);
 }
 
+/* A post without a round, to another address than the last one, while what has left waits for room: the path is still the last one's. */
+static void datagram_behind_others(void)
+{
+	struct eng_dev *dev;
+
+	open_datagrams();
+	dev = &a.h->dev;
+	datagram_of(10);
+	eng_ah_destroy(ah);
+	CHECK(eng_ah_create(a.h->pd, &(struct ibv_ah_attr){ .is_global = 1, .port_num = 1, .grh = {
+		.hop_limit = 64, .dgid = { .raw = { [10] = 0xff, 0xff, 10, 0, 0, 77 } } } }, &ah) == 0);
+	CHECK(sim_post_recv(&b, 4, b.mem, 8192) == 0);
+	ut_lock(&dev->lock); /* so that the post makes no round */
+	send_datagram(2, 10, b.qp->qpn, QKEY);
+	((struct ibp_port *)dev->proto_port)->blocked = true;
+	CHECK(ibp_post(a.qp, PROTO_POST_BY_APP | PROTO_POST_SEND, w.now) == PROTO_NEEDS_ROUND);
+	ut_unlock(&dev->lock);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	sim_no_wc(&w, b.rcq, UT_MS);
+	eng_ah_destroy(ah);
+	sim_end_close(&a);
+	sim_end_close(&b);
+	sim_world_close(&w);
+}
+
 /* --- processes and pages that are gone --- */
 
 /* Requests are in the ring of a process that has died, whose end this end has not noticed yet. */
@@ -513,6 +540,7 @@ int main(int argc, char **argv)
 		{ "-", "datagrams that are dropped", datagrams_dropped },
 		{ "-", "datagrams that are forged", datagrams_forged },
 		{ "-", "datagrams as packets", datagrams_as_packets },
+		{ "-", "a datagram behind others that wait", datagram_behind_others },
 		{ "-", "nonsense", storm_of_nonsense },
 		{ "-", "strangers", strangers },
 	};

@@ -74,7 +74,7 @@ static bool find_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t q
 {
 	struct shm_tx *t = towards(c, f, qpn);
 
-	if (!t || net->full)
+	if (!t || net->full || memcmp(f->dst, net->w->host[t - net->host[host_of(c)].tx].addr, 16))
 		return false;
 	/* A test may close the way at any time: it is looked up for each message. */
 	*ret = (struct shm_lane){ .ring = t };

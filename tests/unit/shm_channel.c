@@ -324,7 +324,7 @@ static bool lane_of(struct link *a, struct link *b, const struct ut_flow *f, str
  * process that is not there leads nowhere. */
 static void lanes(uint16_t port)
 {
-	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123), other = flow_to((const uint8_t *)SECOND, (const uint8_t *)SECOND, 0xd123);
 	struct shm_lane lane = { 0 }, none = { 0 };
 	struct shm_message v[8];
 	struct link *a, *b;
@@ -333,6 +333,7 @@ static void lanes(uint16_t port)
 	open_local(port, &f, &a, &b);
 	CHECK(!shm_lane_leads(channel_of(a), &none) && lane_of(a, b, &f, &lane));
 	CHECK(!channel_of(a)->ops->lane(channel_of(a), &f, (b->qpn_fixed ^ 1u << HOST_SLOT_SHIFT) | 0x55, &none));
+	CHECK(!lane_of(a, b, &other, &none)); /* its receiver would see another source */
 	b->ops->sleep(b, true, false);
 	woken(b, 0);
 	CHECK(say(a, b, &f, "one", "", 1) == 0 && put_by(a, &lane, "two", false) && say(a, b, &f, "three", "", 1) == 0);

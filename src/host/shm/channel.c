@@ -364,7 +364,8 @@ static bool find_lane(struct shm_channel *c, const struct ut_flow *f, uint32_t q
 {
 	struct shm_peer_tx *t = shm_peer_open(shm_chan_of(c), f->dst, shm_peer_slot(qpn));
 
-	if (!t || !t->messages)
+	/* A ring is for one pair of addresses. */
+	if (!t || !t->messages || memcmp(t->local_addr, f->src, 16))
 		return false;
 	*ret = (struct shm_lane){ &t->ring, c->epoch };
 	return true;

@@ -203,12 +203,13 @@ bool ibp_ud_post(struct ibp_qp *q)
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
 
-	if (eng_qp_state(q->qp) != IBV_QPS_RTS || ibp_req_is(&q->conn.req, IBP_REQ_HALTED) || !ut_list_empty(&q->active))
+	/* blocked: aim() would leave the path as it was. */
+	if (eng_qp_state(q->qp) != IBV_QPS_RTS || ibp_req_is(&q->conn.req, IBP_REQ_HALTED) || !ut_list_empty(&q->active) || q->port->blocked)
 		return false;
 	while (q->send.cur != tail) {
 		struct eng_swqe *w = eng_ring_at(sq, q->send.cur);
 
-		if (w->verdict || aim(q, w) != ENG_OK || !try_message(q, w, q->send.cur + 1 != tail))
+		if (w->verdict || aim(q, w) != ENG_OK || q->port->blocked || !try_message(q, w, q->send.cur + 1 != tail))
 			break;
 	}
 	if (q->port->chan->unflushed)
