@@ -70,6 +70,13 @@ assert q and all(0 < x['p50-us'] <= x['p99-us'] < 1e7 for x in q), v"
 	kill $pair
 	wait $pair || :
 done
+# Datagrams.
+by_ring() { "$DAPPLE" show -d qp type UD state RTS | grep -q " way ring reason - "; }
+timeout 300 "$DAPPLE" pair --wait 100 --adapter roce -- ibv_ud_pingpong -g 0 -n 1000000000 >"$work/pair" 2>&1 &
+pair=$!
+until_true by_ring
+kill $pair
+wait $pair || :
 # The wire, and why.
 timeout 300 env DAPPLE_LOCAL=off "$DAPPLE" pair --wait 100 --adapter roce -- rping -C 1000000000 >"$work/pair" 2>&1 &
 pair=$!

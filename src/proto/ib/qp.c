@@ -7,6 +7,7 @@
 #include "engine/refuse.h"
 #include "engine/show.h"
 #include "engine/why.h"
+#include "host/shm/lane.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/migrate.h"
 #include "proto/ib/requester.h"
@@ -363,10 +364,20 @@ static void qp_state(struct eng_qp *qp)
 
 /* --- what it is doing, for views --- */
 
+/* Of the last datagram: most of those that follow it take the same way. */
+static const char *way_of_datagrams(const struct ibp_qp *q)
+{
+	const struct shm_channel *chan = q->port->chan;
+
+	if (!q->conn.path.valid)
+		return "-";
+	return shm_lane_leads(chan, &q->conn.lane) || shm_lane_is_watched(chan, &q->conn.lane) ? "ring" : "wire";
+}
+
 static const char *way_of(const struct ibp_qp *q)
 {
 	if (q->qp->type == IBV_QPT_UD)
-		return "wire";
+		return way_of_datagrams(q);
 	if (ibp_req_is(&q->conn.req, IBP_REQ_UNCHOSEN) || q->conn.req.framing == NULL)
 		return "-";
 	return q->conn.req.framing == &ibp_frame_wire ? "wire" : "ring";
@@ -375,18 +386,17 @@ static const char *way_of(const struct ibp_qp *q)
 /* Why not shared memory. */
 static const char *reason_of(const struct ibp_qp *q)
 {
+	const bool ud = q->qp->type == IBV_QPT_UD;
 	struct eng_dev *dev = q->port->dev;
 
 	eng_dev_held(dev);
-	if (ibp_req_is(&q->conn.req, IBP_REQ_UNCHOSEN) || q->conn.req.framing != &ibp_frame_wire)
+	if (strcmp(way_of(q), "wire") != 0)
 		return "-";
-	if (q->qp->type == IBV_QPT_UD)
-		return "datagrams";
 	if (!q->port->shm.stage.base)
 		return "off";
 	if (q->port->wire_only)
 		return "fault-rules";
-	return eng_gid_find(dev, (const union ibv_gid *)q->conn.path.flow.dst) < 0 ? "other-address" : "refused";
+	return eng_gid_find(dev, (const union ibv_gid *)q->conn.path.flow.dst) < 0 ? "other-address" : ud ? "datagrams" : "refused";
 }
 
 static const char *waits_of(const struct ibp_qp *q)
