@@ -438,11 +438,16 @@ static struct obs_record with_port(const struct obs_record *h, uint32_t a, uint3
 	return n;
 }
 
+/* A datagram is one packet, whatever the MTU of connections. */
+static uint32_t mtu_of(const struct render *r, const struct message *m)
+{
+	return m->shape->cls == WIRE_CLASS_UD ? RENDER_DATAGRAM : r->mtu;
+}
+
 static void emit_message(struct render *r, const struct obs_record *h, const struct message *m, uint32_t psn,
 			 bool out, const char *note)
 {
-	/* A datagram is one packet, whatever the MTU of connections. */
-	uint32_t mtu = m->shape->cls == WIRE_CLASS_UD ? RENDER_DATAGRAM : r->mtu, n = pieces(m->len, mtu);
+	uint32_t mtu = mtu_of(r, m), n = pieces(m->len, mtu);
 	struct obs_record with = with_port(h, m->h.src_qpn, m->h.dest_qpn);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -522,13 +527,11 @@ static bool show_message(struct render *r, const struct obs_record *h, const uin
 		return true;
 	}
 	unit = 1u << m.h.unit;
-	n = pieces(m.len, r->mtu);
+	n = pieces(m.len, mtu_of(r, &m));
 	if (m.shape->flags & WIRE_F_READ) {
 		local = pieces(m.h.length, unit);
 		n = pieces(m.h.length, r->mtu);
 	}
-	if (m.shape->cls == WIRE_CLASS_UD)
-		n = 1;
 	q = requester_of(r, h->flow.src, m.h.src_qpn & PSN_MASK);
 	emit_message(r, h, &m, wire_psn(q, m.h.psn, local, unit / r->mtu ? unit / r->mtu : 1, n), h->out, NULL);
 	return true;

@@ -47,7 +47,7 @@ struct dev_machine {
 	bool (*busy)(struct eng_dev *dev);
 	/* Returns when transmit() must run next, or UT_NEVER. */
 	uint64_t (*deadline)(struct eng_dev *dev);
-	/* Returns for how long, in ns, a thread that could sleep leaves what is left by busy(): a ring is full, and no event tells when it has
+	/* Returns how long, in ns, a thread that could sleep leaves the work of busy() alone: a ring is full, and no event tells when it has
 	 * room. Default: 0. */
 	uint64_t (*held_up)(struct eng_dev *dev);
 

@@ -383,13 +383,14 @@ static inline bool is_unreliable(uint8_t opcode)
 static __attribute__((noinline)) bool take_other(struct ibp_port *port, const struct shm_inlet *in, const struct shm_message *m)
 {
 	struct ibp_header n = ibp_header_get(m->data);
-	struct ibp_qp *q = receiver(port, in, &n);
+	struct ibp_qp *q;
 	bool done = false;
 
 	if (is_unreliable(n.opcode)) {
 		ibp_receive_message(port, m);
 		return true;
 	}
+	q = receiver(port, in, &n);
 	if (!q)
 		return false;
 	switch (n.opcode) {

@@ -84,8 +84,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 
 	r = route_error(q);
 	if (r == 0)
-		r = chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num,
-				       size, &shm->place);
+		r = chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, size, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
 		ibp_activate(q); /* no event tells when the ring has room */
@@ -269,7 +268,6 @@ static int place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, 
 	(void)off;
 	return ibp_shm_place(q->port, iov, n, len, last);
 }
-
 
 /* A datagram may be of any queue pair; those for QP1 keep to packets. */
 static bool is_of_peer(const struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)

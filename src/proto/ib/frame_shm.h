@@ -103,7 +103,7 @@ static inline uint16_t ibp_header_pkey(const uint8_t *at)
 	return (uint16_t)((v >> 24 & 0xffu) | (v >> 56) << 8);
 }
 
-/* What the packet of a UD message has besides: traffic class and hop limit, which its receiver finds in the GRH, and P_Key. */
+/* The fields of a UD packet that a message has in `va`: traffic class and hop limit, which its receiver finds in the GRH, and P_Key. */
 static inline uint64_t ibp_header_way(uint8_t tos, uint8_t ttl, uint16_t pkey)
 {
 	return tos | (uint64_t)ttl << 8 | (uint64_t)pkey << 16;

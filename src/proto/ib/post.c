@@ -376,7 +376,7 @@ static bool send_unreliable(struct ibp_qp *q)
 	return ut_list_empty(&q->active) && q->send.cur == atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed);
 }
 
-/* What is no message of a reliable connection. */
+/* Requests of unreliable services, and those of reliable connections that leave by packets. */
 static enum proto_posted post_otherwise(struct ibp_qp *q, unsigned how)
 {
 	if (q->cls == WIRE_CLASS_UD)

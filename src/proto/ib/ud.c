@@ -203,12 +203,12 @@ bool ibp_ud_post(struct ibp_qp *q)
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
 
-	/* blocked: aim() would leave the path as it was. */
-	if (eng_qp_state(q->qp) != IBV_QPS_RTS || ibp_req_is(&q->conn.req, IBP_REQ_HALTED) || !ut_list_empty(&q->active) || q->port->blocked)
+	if (eng_qp_state(q->qp) != IBV_QPS_RTS || ibp_req_is(&q->conn.req, IBP_REQ_HALTED) || !ut_list_empty(&q->active))
 		return false;
 	while (q->send.cur != tail) {
 		struct eng_swqe *w = eng_ring_at(sq, q->send.cur);
 
+		/* blocked: aim() leaves the path as it was. */
 		if (w->verdict || aim(q, w) != ENG_OK || q->port->blocked || !try_message(q, w, q->send.cur + 1 != tail))
 			break;
 	}
